@@ -1,0 +1,110 @@
+package booking
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// ReceiptStatus is what became of a delivery (DESIGN §9).
+type ReceiptStatus string
+
+// Duplicate is a copy's answer, never a receipt's status. StatusWaiting is a
+// receipt about a booking not yet known (R7).
+const (
+	StatusProcessed ReceiptStatus = "processed"
+	StatusUnchanged ReceiptStatus = "unchanged"
+	StatusRejected  ReceiptStatus = "rejected"
+	StatusConflict  ReceiptStatus = "conflict"
+	StatusIgnored   ReceiptStatus = "ignored"
+	StatusPending   ReceiptStatus = "pending"
+	StatusWaiting   ReceiptStatus = "waiting"
+	StatusFailed    ReceiptStatus = "failed"
+	StatusDead      ReceiptStatus = "dead"
+	StatusDuplicate ReceiptStatus = "duplicate"
+)
+
+// ReceiptStatuses are all that a receipt can have.
+func ReceiptStatuses() []ReceiptStatus {
+	return []ReceiptStatus{
+		StatusProcessed, StatusUnchanged, StatusRejected, StatusConflict, StatusIgnored,
+		StatusPending, StatusWaiting, StatusFailed, StatusDead,
+	}
+}
+
+// Delivery is one post that was verified and parsed, as the state machine gets
+// it. The receipt's bytes stay with whoever stores them.
+type Delivery struct {
+	// ReceiptID is the id that the receipt gets if the delivery is no copy.
+	ReceiptID    uuid.UUID
+	ConnectionID uuid.UUID
+	// EventKey is unique within the connection: the same key is a copy.
+	EventKey string
+	Kind     Kind
+	// Event is nil for what the machine has no business with; Status then says
+	// what becomes of it (ignored, pending or failed).
+	Event  *Event
+	Status ReceiptStatus
+	Code   string // of failed: json_invalid, time_missing, …
+	Error  string // of failed: what is wrong and what to do, without personal data
+	Actor  Actor
+}
+
+// Actor is who made a transition: webhook, backfill, reconcile, replay, system,
+// user:<id> or token:<id>.
+type Actor string
+
+// The actors without an id.
+const (
+	ActorWebhook Actor = "webhook"
+	ActorSystem  Actor = "system"
+)
+
+// Post is a delivery with all that is stored of it: what arrived, when, and who
+// vouches for it.
+type Post struct {
+	Delivery
+	// Body is what was received, raw; it is sealed before it is stored.
+	Body []byte
+	// Header holds what is worth keeping of the request's header, without
+	// anything secret: content type, user agent, the provider's own names.
+	Header map[string]string
+	// Signature is the signature header's value as it came.
+	Signature  string
+	VerifiedBy string // which secret: current or previous
+	RequestID  string
+	ReceivedAt time.Time
+}
+
+// Subject is how a receipt names the booking that it is about.
+func Subject(s Source, externalID string) string { return s.String() + "|" + externalID }
+
+// Answer is what the sender is told.
+type Answer struct {
+	// ReceiptID is the receipt's, for a copy the first one's.
+	ReceiptID uuid.UUID
+	Status    ReceiptStatus
+	// Original is the receipt's status when Status is duplicate.
+	Original ReceiptStatus
+	Reason   Reason
+	Code     string
+	Error    string
+}
+
+// Receipt is what the machine needs of one that is stored.
+type Receipt struct {
+	ID           uuid.UUID
+	ConnectionID uuid.UUID
+	EventKey     string
+	Kind         Kind
+	// Subject is the identity of the booking that it is about (Subject); "" when
+	// it is about none.
+	Subject string
+	Status  ReceiptStatus
+	Reason  Reason
+	Code    string
+	Error   string
+	// Event waits for its booking while Status is waiting (R7); else nil.
+	Event *Event
+	Actor Actor
+}

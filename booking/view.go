@@ -1,0 +1,124 @@
+package booking
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// View is a booking as people and the API see it: the row joined with its
+// session's time and resources. Times are UTC and nil where a tombstone does
+// not know.
+type View struct {
+	ID              uuid.UUID
+	Provider        string
+	ConnectionID    uuid.UUID
+	ExternalID      string
+	SessionID       uuid.UUID
+	Title           string
+	Location        string
+	Status          Status
+	Reason          Reason
+	ResourceIDs     []uuid.UUID
+	StartsAt        *time.Time
+	EndsAt          *time.Time
+	BookedAt        *time.Time
+	Capacity        *int
+	Invitee         Person
+	NoShow          bool
+	ChainID         uuid.UUID
+	Supersedes      *uuid.UUID
+	SupersededBy    *uuid.UUID
+	ConflictsWith   []uuid.UUID
+	OverlapAccepted bool
+}
+
+// Person is an invitee's details without their clocks; "" is unknown.
+type Person struct {
+	Name     string
+	Email    string
+	Phone    string
+	Timezone string
+}
+
+// SlotView is a slot with its session's bookings that are not canceled.
+type SlotView struct {
+	Slot
+	BookingIDs []uuid.UUID
+}
+
+// ReceiptView is a receipt as people and the API see it.
+type ReceiptView struct {
+	ID           uuid.UUID
+	Provider     string
+	ConnectionID uuid.UUID
+	EventKey     string
+	Kind         Kind
+	Status       ReceiptStatus
+	Reason       Reason
+	Code         string
+	Error        string
+	Deliveries   int
+	ReceivedAt   time.Time
+	ProcessedAt  *time.Time
+}
+
+// Copy is one delivery of a receipt's event: the first, or a copy that came again.
+type Copy struct {
+	ReceivedAt time.Time
+	RequestID  string
+	Answer     ReceiptStatus
+}
+
+// TransitionView is a transition with what names it to a person.
+type TransitionView struct {
+	Transition
+	Provider    string
+	Title       string // of the booking
+	Invitee     string // name of the booking's invitee
+	ResourceIDs []uuid.UUID
+	ReceiptKind Kind
+}
+
+// ResourceView is a resource with the identities that map to it.
+type ResourceView struct {
+	Resource
+	Timezone   string // IANA; "" is the installation's
+	Identities []Identity
+}
+
+// Filter narrows a list. Zero fields do not filter. From and To are a window:
+// of bookings and slots what overlaps [From, To), of transitions and receipts
+// what was recorded or received in it.
+type Filter struct {
+	From         *time.Time
+	To           *time.Time
+	ResourceID   *uuid.UUID
+	Provider     string
+	ConnectionID *uuid.UUID
+	BookingID    *uuid.UUID
+	// ReceiptID narrows transitions to one receipt's.
+	ReceiptID *uuid.UUID
+	Statuses  []string
+	Outcome   Outcome
+	Reason    Reason
+}
+
+// Page asks for part of a list. Limit is 1 to MaxLimit. Cursor is what an
+// earlier page gave as Next, opaque.
+type Page struct {
+	Limit  int
+	Cursor string
+}
+
+// MaxLimit of a page, and DefaultLimit where none is asked for.
+const (
+	MaxLimit     = 200
+	DefaultLimit = 50
+)
+
+// List is one page of a list; Next is "" on the last.
+type List[T any] struct {
+	Items []T
+	Next  string
+}

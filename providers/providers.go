@@ -1,0 +1,93 @@
+// Package providers is the contract between Slotkeeper and whoever sends it
+// webhooks: what an adapter must do, and what a connected account is. Each
+// adapter is a package below; cmd/slotkeeper/providers.go is the one list of
+// them. docs/adding-a-provider.md says how to write one.
+package providers
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"slotkeeper/booking"
+)
+
+// Why a post is refused before anything of it is read or stored.
+var (
+	ErrSignatureMissing = errors.New("the signature is missing")
+	ErrSignatureInvalid = errors.New("the signature does not fit the body")
+	ErrSignatureTooOld  = errors.New("the signature's time is outside the tolerance")
+	ErrEventIDMissing   = errors.New("the event id header is missing")
+)
+
+// Secrets verify a connection's posts. Previous is kept while rotating, else "".
+type Secrets struct {
+	Current  string
+	Previous string
+}
+
+// Which secret verified a post.
+const (
+	ByCurrent  = "current"
+	ByPrevious = "previous"
+)
+
+// Connection is one connected account of a provider.
+type Connection struct {
+	ID       uuid.UUID
+	Provider string
+	// APIBase is where the account's API lives, without a trailing slash. It is
+	// part of every booking's identity. A generic connection's is its own id.
+	APIBase        string
+	Name           string
+	Secrets        Secrets
+	CreatedAt      time.Time
+	DisconnectedAt *time.Time
+	// LastDeliveryAt is the newest delivery's arrival; nil before the first.
+	LastDeliveryAt *time.Time
+}
+
+// Source is where the connection's bookings have their identities.
+func (c Connection) Source() booking.Source {
+	return booking.Source{Provider: c.Provider, Base: c.APIBase}
+}
+
+// Request is a post as it arrived: header and raw body.
+type Request struct {
+	Header http.Header
+	Body   []byte
+}
+
+// Origin is what an adapter needs to know of where a post came in.
+type Origin struct {
+	Source       booking.Source
+	ConnectionID uuid.UUID
+	// EmailKey makes the HMAC that stands for an e-mail in identities and keys.
+	EmailKey func(email string) string
+}
+
+// Provider is an adapter. It holds no state of any connection.
+type Provider interface {
+	// Name is the provider's in URLs and in the database.
+	Name() string
+	// APIBase is the default for connections that name none; "" makes each
+	// connection its own base.
+	APIBase() string
+	// Verify proves over the raw bytes, in constant time and before anything is
+	// parsed, that the holder of one of the secrets sent them, and says which
+	// (ByCurrent, ByPrevious), or returns one of the errors above. It fails
+	// closed: an empty secret verifies nothing.
+	Verify(r Request, s Secrets, now time.Time) (by string, err error)
+	// Parse says what the body means. It never fails and never panics: a body
+	// that it cannot use comes back as status failed, with a code and a text
+	// that says what is wrong and what to do; a kind that we have no use for as
+	// ignored. Kind and EventKey are always set.
+	Parse(r Request, o Origin) booking.Delivery
+	// Redact replaces the secrets inside a body (tokens, passwords, join links)
+	// for whoever is shown it. What it cannot read it withholds altogether.
+	Redact(body []byte) []byte
+	// Sign is the header that the provider would send with the body.
+	Sign(body []byte, secret string, now time.Time) http.Header
+}
