@@ -75,12 +75,7 @@ type Booking struct {
 	NoShow   bool
 	NoShowAt Clock
 	// BookedAt is the earliest time of booking that the provider gave.
-	BookedAt *time.Time
-	// Listed is the newest list of attendees' keys of a uid that is not seated:
-	// the first that is no host is the invitee. Empty for unshared bookings.
-	Listed   []string
-	ListedAt Clock
-
+	BookedAt     *time.Time
 	ChainID      uuid.UUID
 	Supersedes   *uuid.UUID
 	SupersededBy *uuid.UUID
@@ -138,7 +133,8 @@ func (s *Session) EffectiveHosts() []Host {
 	return out
 }
 
-// Attendance is what is kept of one listed e-mail of a shared uid: the newest
+// Attendance is what is kept of one listed e-mail of a shared uid (Key is its
+// HMAC, "" where a body listed nobody, "*" for the list itself): the newest
 // clocks of R10 and the fields, from which the uid's bookings follow.
 type Attendance struct {
 	Source     Source
@@ -164,8 +160,11 @@ type Attendance struct {
 	NoShow   bool
 	NoShowAt Clock
 	BookedAt *time.Time
-	// SessionAt is the newest clock of any body that listed this e-mail.
-	SessionAt Clock
+	// Listed is the newest list of attendees' keys, on the uid's own row only
+	// (key "*"): while the uid is not seated, the first of them who is no host
+	// is its invitee.
+	Listed   []string
+	ListedAt Clock
 }
 
 // Link is the fact that a booking took another's place (R5), kept by identity

@@ -40,7 +40,10 @@ type Delivery struct {
 	ConnectionID uuid.UUID
 	// EventKey is unique within the connection: the same key is a copy.
 	EventKey string
-	Kind     Kind
+	// SourceEventID is the sender's own id of the event, given back in the answer
+	// (the generic provider's); "" when it has none. It identifies nothing.
+	SourceEventID string
+	Kind          Kind
 	// Event is nil for what the machine has no business with; Status then says
 	// what becomes of it (ignored, pending or failed).
 	Event  *Event

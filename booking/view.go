@@ -102,6 +102,9 @@ type Filter struct {
 	Statuses  []string
 	Outcome   Outcome
 	Reason    Reason
+	// Troubled narrows transitions to what a person should see: the refused
+	// ones, and those that ended conflicted (R12).
+	Troubled bool
 }
 
 // Page asks for part of a list. Limit is 1 to MaxLimit. Cursor is what an
@@ -121,4 +124,20 @@ const (
 type List[T any] struct {
 	Items []T
 	Next  string
+}
+
+// Tally counts the transitions of a filter that share provider, outcome and
+// reason: what the audit page offers as filters.
+type Tally struct {
+	Provider string
+	Outcome  Outcome
+	Reason   Reason
+	Count    int
+}
+
+// Backlog is what was received and is not settled: the number of receipts that
+// are pending or failed, by status, and when the oldest of them came.
+type Backlog struct {
+	Open   map[ReceiptStatus]int
+	Oldest *time.Time
 }

@@ -1,0 +1,172 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"slotkeeper/booking"
+)
+
+// By is who makes a change, for the admin log: an actor, and the address that
+// it came from ("" for commands).
+type By struct {
+	Actor  booking.Actor
+	Remote string
+}
+
+// System is the process itself, or a command run on its machine.
+var System = By{Actor: booking.ActorSystem}
+
+// Accounts are the users, tokens and one-time links of an installation.
+type Accounts struct {
+	store    Store
+	now      func() time.Time
+	hasher   *hasher
+	throttle *throttle
+}
+
+// NewAccounts keeps its accounts in store.
+func NewAccounts(store Store, now func() time.Time) *Accounts {
+	return &Accounts{store: store, now: now, hasher: newHasher(), throttle: newThrottle()}
+}
+
+// AdminName is the user that SLOTKEEPER_ADMIN_PASSWORD makes.
+const AdminName = "admin"
+
+var nameRule = regexp.MustCompile(`^[a-z0-9][a-z0-9._@+-]{0,63}$`)
+
+func normalizeName(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
+
+// AddUser adds a user. An empty password makes one that signs in by link only.
+func (a *Accounts) AddUser(ctx context.Context, by By, name string, role Role, password string) (User, error) {
+	u, err := a.newUser(ctx, name, role, password)
+	if err != nil {
+		return User{}, err
+	}
+	err = a.store.Apply(ctx, Change{NewUser: &u, Entry: a.entry(by, DidAddUser, userSubject(u.ID), roleDetail(u))})
+	if err != nil {
+		return User{}, fmt.Errorf("add user: %w", err)
+	}
+	return u, nil
+}
+
+func (a *Accounts) newUser(ctx context.Context, name string, role Role, password string) (User, error) {
+	u := User{ID: uuid.New(), Name: normalizeName(name), Role: role, CreatedAt: a.at()}
+	if !nameRule.MatchString(u.Name) {
+		return User{}, &booking.InvalidError{Field: "username", Detail: "a name has 1 to 64 letters, digits and . _ @ + -, a letter or digit first"}
+	}
+	if !slices.Contains(Roles(), role) {
+		return User{}, &booking.InvalidError{Field: "role", Detail: "a role is viewer, operator or administrator"}
+	}
+	if password == "" {
+		return u, nil
+	}
+	if err := checkPassword(u.Name, password); err != nil {
+		return User{}, err
+	}
+	var err error
+	u.PasswordHash, err = a.hasher.hash(ctx, password)
+	return u, err
+}
+
+// SetPassword gives a user a new password. Sessions of the old one end, for
+// Stamp changes.
+func (a *Accounts) SetPassword(ctx context.Context, by By, name, password string) error {
+	u, err := a.userByName(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := checkPassword(u.Name, password); err != nil {
+		return err
+	}
+	hash, err := a.hasher.hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	return a.changeUser(ctx, by, DidSetPassword, UserChange{ID: u.ID, PasswordHash: &hash})
+}
+
+// DisableUser keeps a user from signing in and ends its sessions. The last
+// administrator cannot be disabled.
+func (a *Accounts) DisableUser(ctx context.Context, by By, name string) error {
+	u, err := a.userByName(ctx, name)
+	if err != nil {
+		return err
+	}
+	if u.DisabledAt != nil {
+		return &booking.ConflictError{Detail: "the user is disabled already"}
+	}
+	all, err := a.store.Users(ctx)
+	if err != nil {
+		return err
+	}
+	others := slices.ContainsFunc(all, func(o User) bool {
+		return o.ID != u.ID && o.Role == Administrator && o.DisabledAt == nil
+	})
+	if u.Role == Administrator && !others {
+		return &booking.ConflictError{Detail: "the last administrator cannot be disabled: add another first"}
+	}
+	at := a.at()
+	return a.changeUser(ctx, by, DidDisableUser, UserChange{ID: u.ID, DisabledAt: &at})
+}
+
+// SetDisplay keeps a user's choice of language and time zone for the pages.
+func (a *Accounts) SetDisplay(ctx context.Context, by By, id uuid.UUID, language, timezone string) error {
+	if timezone != "" {
+		if _, err := time.LoadLocation(timezone); err != nil || timezone == "Local" {
+			return &booking.InvalidError{Field: "timezone", Detail: "that time zone does not exist"}
+		}
+	}
+	if len(language) > 35 { // the longest tag that BCP 47 asks programs to keep
+		return &booking.InvalidError{Field: "language", Detail: "that is no language"}
+	}
+	return a.changeUser(ctx, by, DidSetDisplay, UserChange{ID: id, Language: &language, Timezone: &timezone})
+}
+
+func (a *Accounts) changeUser(ctx context.Context, by By, did string, c UserChange) error {
+	err := a.store.Apply(ctx, Change{ChangeUser: &c, Entry: a.entry(by, did, userSubject(c.ID), nil)})
+	if err != nil {
+		return fmt.Errorf("change user: %w", err)
+	}
+	return nil
+}
+
+// Users are all users, by name.
+func (a *Accounts) Users(ctx context.Context) ([]User, error) { return a.store.Users(ctx) }
+
+// User that may use the pages now; booking.ErrNotFound when it was disabled
+// meanwhile. Ask for it with every request: a session outlives the decision.
+func (a *Accounts) User(ctx context.Context, id uuid.UUID) (User, error) {
+	u, err := a.store.User(ctx, id)
+	if err == nil && u.DisabledAt != nil {
+		return User{}, booking.ErrNotFound
+	}
+	return u, err
+}
+
+func (a *Accounts) userByName(ctx context.Context, name string) (User, error) {
+	u, err := a.store.UserByName(ctx, normalizeName(name))
+	if errors.Is(err, booking.ErrNotFound) {
+		return User{}, fmt.Errorf("user %q: %w", name, err)
+	}
+	return u, err
+}
+
+func (a *Accounts) at() time.Time { return a.now().UTC().Truncate(time.Microsecond) }
+
+func (a *Accounts) entry(by By, action, subject string, detail map[string]string) Entry {
+	return Entry{At: a.at(), Actor: by.Actor, Action: action, Subject: subject, Detail: detail, Remote: by.Remote}
+}
+
+func userSubject(id uuid.UUID) string { return "user:" + id.String() }
+
+func roleDetail(u User) map[string]string {
+	return map[string]string{"name": u.Name, "role": string(u.Role)}
+}

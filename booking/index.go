@@ -1,0 +1,109 @@
+package booking
+
+import (
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+// index finds rows of a work by what they belong to. It only grows: a row that
+// moved away, or whose member was dropped, is passed over when it is read.
+type index struct {
+	refs       map[Ref][]uuid.UUID       // bookings of an identity
+	members    map[uuid.UUID][]uuid.UUID // bookings that were ever in a session
+	claims     map[uuid.UUID][]uuid.UUID // slots of a session
+	calendars  map[uuid.UUID][]uuid.UUID // slots of a resource
+	attendance map[Ref][]AttendanceKey
+	links      map[Ref][]LinkKey
+	waiting    map[Ref]map[ReceiptKey]bool
+}
+
+func newIndex(st *State) index {
+	x := index{
+		refs: map[Ref][]uuid.UUID{}, members: map[uuid.UUID][]uuid.UUID{}, claims: map[uuid.UUID][]uuid.UUID{},
+		calendars: map[uuid.UUID][]uuid.UUID{}, attendance: map[Ref][]AttendanceKey{}, links: map[Ref][]LinkKey{},
+		waiting: map[Ref]map[ReceiptKey]bool{},
+	}
+	for _, b := range st.Bookings {
+		x.booking(b)
+	}
+	for _, s := range st.Slots {
+		x.slot(s)
+	}
+	for k := range st.Attendances {
+		x.attend(k)
+	}
+	for k := range st.Links {
+		x.link(k)
+	}
+	for k, r := range st.Receipts {
+		if r.Event != nil {
+			x.wait(k, r.Event)
+		}
+	}
+	return x
+}
+
+func add[K, V comparable](m map[K][]V, k K, v V) {
+	if !slices.Contains(m[k], v) {
+		m[k] = append(m[k], v)
+	}
+}
+
+func (x *index) booking(b Booking) {
+	add(x.refs, Ref{b.Source, b.ExternalID}, b.ID)
+	add(x.members, b.SessionID, b.ID)
+}
+
+func (x *index) slot(s Slot) {
+	add(x.claims, s.SessionID, s.ID)
+	add(x.calendars, s.ResourceID, s.ID)
+}
+
+func (x *index) attend(k AttendanceKey) { add(x.attendance, k.Ref, k) }
+
+func (x *index) link(k LinkKey) {
+	add(x.links, Ref{k.Source, k.Predecessor}, k)
+	add(x.links, Ref{k.Source, k.Successor}, k)
+}
+
+func (x *index) wait(k ReceiptKey, e *Event) {
+	ref := Ref{e.Source, e.ExternalID}
+	if x.waiting[ref] == nil {
+		x.waiting[ref] = map[ReceiptKey]bool{}
+	}
+	x.waiting[ref][k] = true
+}
+
+// row is the booking of an identity that is not seated.
+func (w *work) row(ref Ref) (Booking, bool) {
+	for _, id := range w.index.refs[ref] {
+		if b, ok := w.bookings.get(id); ok && b.Seat == "" {
+			return b, true
+		}
+	}
+	return Booking{}, false
+}
+
+// rowsOf are all bookings of an identity, earlier closed ones too.
+func (w *work) rowsOf(ref Ref) []Booking {
+	var out []Booking
+	for _, id := range w.index.refs[ref] {
+		if b, ok := w.bookings.get(id); ok {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// membersOf are the bookings in a session, by R11's order.
+func (w *work) membersOf(session uuid.UUID) []Booking {
+	var out []Booking
+	for _, id := range w.index.members[session] {
+		if b, ok := w.bookings.get(id); ok && b.SessionID == session {
+			out = append(out, b)
+		}
+	}
+	slices.SortFunc(out, inTurn)
+	return out
+}

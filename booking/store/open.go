@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/libtnb/sqlite"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"slotkeeper/migrations"
+)
+
+// What a session on PostgreSQL may wait for. Each is below the time that a set
+// is given, or ends a transaction whose process is gone: without them a stuck
+// writer would hold the ledger's lock until somebody noticed.
+var timeouts = map[string]string{
+	"lock_timeout":                        "4s",
+	"statement_timeout":                   "10s",
+	"idle_in_transaction_session_timeout": "10s",
+}
+
+// Connections to PostgreSQL are renewed, so that a failover or a changed
+// address is not remembered for good.
+const (
+	connLifetime = 30 * time.Minute
+	connIdle     = 5 * time.Minute
+	connectIn    = 5 * time.Second
+)
+
+// address is a database's URL, understood.
+type address struct {
+	dialect migrations.Dialect
+	path    string          // of SQLite
+	pg      *pgx.ConnConfig // of PostgreSQL
+}
+
+func parse(raw string) (address, error) {
+	scheme, rest, _ := strings.Cut(raw, ":")
+	switch scheme {
+	case "postgres", "postgresql":
+		cfg, err := pgx.ParseConfig(raw)
+		if err != nil {
+			// pgx's text may quote the URL, and with it the password.
+			return address{}, errors.New("store: the database's URL cannot be read: give postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+		}
+		if cfg.ConnectTimeout == 0 {
+			cfg.ConnectTimeout = connectIn
+		}
+		return address{dialect: migrations.Postgres, pg: cfg}, nil
+	case "sqlite":
+		raw = strings.TrimPrefix(rest, "//")
+	}
+	if raw == "" {
+		return address{}, errors.New("store: the database's file has no name")
+	}
+	if strings.Contains(raw, "://") {
+		return address{}, fmt.Errorf("store: no database is known as %s: give postgres://… or the path of a file", scheme)
+	}
+	return address{dialect: migrations.SQLite, path: raw}, nil
+}
+
+func (a address) sqliteDSN(params ...string) string {
+	q := append([]string{
+		"_timezone=UTC", "_pragma=busy_timeout(5000)", "_pragma=journal_mode(WAL)", "_pragma=foreign_keys(1)", "_pragma=synchronous(FULL)",
+	}, params...)
+	return "file:" + (&url.URL{Path: a.path}).EscapedPath() + "?" + strings.Join(q, "&")
+}
+
+// plain opens connections without any timeout of ours.
+func (a address) plain() (*sql.DB, error) {
+	if a.dialect == migrations.Postgres {
+		return stdlib.OpenDB(*a.pg), nil
+	}
+	db, err := sql.Open(sqlite.DriverName, a.sqliteDSN("_txlock=immediate"))
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	return db, nil
+}
+
+func gormConfig() *gorm.Config {
+	return &gorm.Config{
+		// Sets span many statements: their transaction is begun by hand.
+		SkipDefaultTransaction: true,
+		// On PostgreSQL a prepared statement would be made and dropped in every
+		// transaction; pgx keeps its own.
+		PrepareStmt: false,
+		// Its logger would print values, which are people's.
+		Logger: logger.Discard,
+	}
+}
+
+func (s *Store) openPostgres(ctx context.Context, a address, maxConns int) error {
+	for name, value := range timeouts {
+		if a.pg.RuntimeParams[name] == "" {
+			a.pg.RuntimeParams[name] = value
+		}
+	}
+	a.pg.RuntimeParams["timezone"] = "UTC"
+	if a.pg.RuntimeParams["application_name"] == "" {
+		a.pg.RuntimeParams["application_name"] = "slotkeeper"
+	}
+	db := stdlib.OpenDB(*a.pg)
+	db.SetMaxOpenConns(maxConns)
+	db.SetMaxIdleConns(maxConns)
+	db.SetConnMaxLifetime(connLifetime)
+	db.SetConnMaxIdleTime(connIdle)
+	if err := db.PingContext(ctx); err != nil {
+		return errors.Join(err, db.Close())
+	}
+	g, err := gorm.Open(postgres.New(postgres.Config{Conn: db}), gormConfig())
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	s.write, s.read, s.close = g, g, db.Close
+	return nil
+}
+
+func (s *Store) openSQLite(ctx context.Context, a address, readers int) error {
+	writer, err := sql.Open(sqlite.DriverName, a.sqliteDSN("_txlock=immediate"))
+	if err != nil {
+		return err
+	}
+	// One connection: a second would only wait for the first at the file's lock,
+	// where waiting is polling.
+	writer.SetMaxOpenConns(1)
+	if err := writer.PingContext(ctx); err != nil {
+		return errors.Join(err, writer.Close())
+	}
+	reader, err := sql.Open(sqlite.DriverName, a.sqliteDSN("_txlock=deferred", "_pragma=query_only(1)"))
+	if err != nil {
+		return errors.Join(err, writer.Close())
+	}
+	reader.SetMaxOpenConns(readers)
+	reader.SetMaxIdleConns(readers)
+	s.close = func() error { return errors.Join(reader.Close(), writer.Close()) }
+	if s.write, err = gorm.Open(sqlite.New(sqlite.Config{Conn: writer}), gormConfig()); err == nil {
+		s.read, err = gorm.Open(sqlite.New(sqlite.Config{Conn: reader}), gormConfig())
+	}
+	if err != nil {
+		return errors.Join(err, s.close())
+	}
+	return nil
+}
