@@ -97,7 +97,10 @@ func (w *work) member(d Delivery) (a Answer) {
 		w.receipts.put(key, r)
 		w.order = append(w.order, key)
 		w.keep()
-		a = Answer{ReceiptID: r.ID, Status: r.Status, Reason: r.Reason, Code: r.Code, Error: r.Error}
+		a = Answer{
+			ReceiptID: r.ID, Status: r.Status, Reason: r.Reason, Code: r.Code, Error: r.Error,
+			Transitions: w.transitions[transitions:len(w.transitions):len(w.transitions)],
+		}
 	}()
 	if d.Event != nil {
 		r.Subject = Subject(d.Event.Source, d.Event.ExternalID)

@@ -146,7 +146,7 @@ func (t *turn) learn(h Host) {
 	}
 	if _, ok := t.identities.get(own); !ok && h.ExternalID != h.Email {
 		t.identify(Identity{Source: source, ExternalID: h.ExternalID, Email: h.Email, ResourceID: byEmail.ResourceID}, h.Name)
-		t.touchUnmapped(own)
+		t.touchHosted(own)
 	}
 }
 
@@ -157,9 +157,9 @@ func (t *turn) identify(i Identity, name string) {
 	}
 }
 
-// touchUnmapped touches the sessions of a host that had no resource until now:
-// they claim it (R16).
-func (t *turn) touchUnmapped(key IdentityKey) {
+// touchHosted touches the sessions of a host whose resource is another from now
+// on: they claim it (R16).
+func (t *turn) touchHosted(key IdentityKey) {
 	for id, s := range t.sessions.all() {
 		if s.Source == key.Source && slices.ContainsFunc(s.EffectiveHosts(), func(h Host) bool { return h.ExternalID == key.ExternalID }) {
 			t.touch(id)
@@ -264,7 +264,7 @@ func (t *turn) settle() {
 }
 
 // settleOrder lists the touched sessions, those of the bookings to be placed
-// first.
+// first, then by whose booking comes first in turn.
 func (t *turn) settleOrder(own map[uuid.UUID]bool) []uuid.UUID {
 	first := map[uuid.UUID]bool{}
 	for id := range own {
@@ -282,6 +282,13 @@ func (t *turn) settleOrder(own map[uuid.UUID]bool) []uuid.UUID {
 				return -1
 			}
 			return 1
+		}
+		x, y := t.membersOf(a), t.membersOf(b)
+		switch {
+		case len(x) > 0 && len(y) > 0:
+			return inTurn(x[0], y[0])
+		case len(x) != len(y):
+			return len(y) - len(x)
 		}
 		return bytes.Compare(a[:], b[:])
 	})

@@ -92,6 +92,8 @@ type Answer struct {
 	Reason   Reason
 	Code     string
 	Error    string
+	// Transitions that the delivery made, for logs and metrics; none of a copy.
+	Transitions []Transition
 }
 
 // Receipt is what the machine needs of one that is stored.

@@ -232,3 +232,30 @@ func TestAuditChainFindsAChange(t *testing.T) {
 		}
 	}
 }
+
+// Mapping a host by hand claims its sessions' places: who booked first holds.
+func TestRemapClaims(t *testing.T) {
+	st := booking.NewState()
+	for i, e := range []*booking.Event{
+		bt.New(bt.Calendly, cre, "late", 5, bt.In("s1"), bt.When("10:00", "10:30"), bt.NoEmail("maren"), bt.For("priya")),
+		bt.New(bt.Calendly, cre, "early", 2, bt.In("s2"), bt.When("10:15", "10:45"), bt.NoEmail("maren"), bt.For("kofi")),
+		bt.New(bt.Calcom, cre, "held", 9, bt.When("12:00", "12:30"), bt.With("maren"), bt.For("lena")),
+		bt.New(bt.Calendly, cre, "loses", 1, bt.In("s3"), bt.When("12:00", "12:30"), bt.NoEmail("maren"), bt.For("sean")),
+	} {
+		bt.Merge(st, booking.Decide(st, []booking.Delivery{bt.Deliver(e, i)}, bt.Day))
+	}
+	maren := booking.Resource{ID: booking.ResourceIDByEmail("maren@harbourclinic.example"), Name: "Maren"}
+	ch := booking.Remap(st, booking.Identity{Source: bt.Calendly, ExternalID: "/users/maren"}, maren, booking.ActorSystem, bt.Day)
+	bt.Merge(st, ch)
+	for id, want := range map[string]booking.Status{"early": booking.Active, "late": booking.Conflicted, "loses": booking.Conflicted} {
+		if b := st.Bookings[booking.BookingID(bt.Calendly, id, "")]; b.Status != want || b.Reason == booking.ReasonUnmapped {
+			t.Errorf("%s is %s %s, want %s", id, b.Status, b.Reason, want)
+		}
+	}
+	if why := bt.Check(st); why != "" {
+		t.Error(why)
+	}
+	if len(ch.Transitions) != 2 {
+		t.Errorf("%d transitions", len(ch.Transitions))
+	}
+}

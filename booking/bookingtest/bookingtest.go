@@ -5,9 +5,11 @@
 package bookingtest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -166,6 +168,59 @@ func Deliver(e *booking.Event, connection int) booking.Delivery {
 	}
 }
 
+// Elsewhere is the same event of a world of its own: another API with other
+// hosts, so that many orders of a scenario can share one database.
+func Elsewhere(e *booking.Event, world int) *booking.Event {
+	mark := fmt.Sprintf("#%d", world)
+	c := *e
+	c.Source.Base += mark
+	c.Key += mark
+	c.Session.Hosts = nil
+	for _, h := range e.Session.Hosts {
+		if h.ExternalID == h.Email {
+			h.ExternalID = mark + h.ExternalID
+		}
+		if h.Email != "" {
+			h.Email = mark + h.Email
+		}
+		c.Session.Hosts = append(c.Session.Hosts, h)
+	}
+	c.Attendees = slices.Clone(e.Attendees)
+	for i, a := range c.Attendees {
+		if strings.HasPrefix(a.Key, "host-") {
+			c.Attendees[i].Email = mark + a.Email
+		}
+	}
+	return &c
+}
+
+// Worlds parts a state by the worlds of Elsewhere.
+func Worlds(st *booking.State) map[int]*booking.State {
+	out := map[int]*booking.State{}
+	world := func(s booking.Source) *booking.State {
+		_, mark, _ := strings.Cut(s.Base, "#")
+		n, err := strconv.Atoi(mark)
+		if err != nil {
+			n = -1
+		}
+		if out[n] == nil {
+			out[n] = booking.NewState()
+			out[n].Resources = st.Resources
+		}
+		return out[n]
+	}
+	for id, b := range st.Bookings {
+		world(b.Source).Bookings[id] = b
+	}
+	for id, s := range st.Sessions {
+		world(s.Source).Sessions[id] = s
+	}
+	for id, s := range st.Slots {
+		world(st.Sessions[s.SessionID].Source).Slots[id] = s
+	}
+	return out
+}
+
 // Merge saves changes into a state, as a store would.
 func Merge(st *booking.State, ch booking.Changes) {
 	st.Ledger = ch.Ledger
@@ -241,7 +296,7 @@ func Picture(st *booking.State, rivals bool) string {
 		if rivals {
 			status = "claimed"
 		}
-		lines = append(lines, fmt.Sprintf("slot %s %s-%s %s %s", s.ResourceID, s.StartsAt.Format("02T15:04"), s.EndsAt.Format("02T15:04"), st.Sessions[s.SessionID].ExternalID, status))
+		lines = append(lines, fmt.Sprintf("slot %s %s-%s %s %s", st.Resources[s.ResourceID].Name, s.StartsAt.Format("02T15:04"), s.EndsAt.Format("02T15:04"), st.Sessions[s.SessionID].ExternalID, status))
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
@@ -290,7 +345,7 @@ func span(s booking.Session) string {
 func hosts(s booking.Session) string {
 	var out []string
 	for _, h := range s.EffectiveHosts() {
-		out = append(out, h.ExternalID)
+		out = append(out, cmp.Or(h.Name, h.ExternalID))
 	}
 	slices.Sort(out)
 	return strings.Join(out, ",")

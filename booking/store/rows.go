@@ -17,7 +17,7 @@ type bookingRow struct {
 	APIBase         string
 	Seat            string
 	OpenedAt        *stamp
-	SessionID       uuid.UUID
+	SessionID       *uuid.UUID
 	Status          booking.Status
 	Reason          booking.Reason
 	Title           string
@@ -28,7 +28,6 @@ type bookingRow struct {
 	InviteeTimezone string
 	NoShow          bool
 	BookedAt        *stamp
-	Listed          document[[]string]
 	ChainID         uuid.UUID
 	Supersedes      *uuid.UUID
 	SupersededBy    *uuid.UUID
@@ -44,7 +43,6 @@ func (bookingRow) TableName() string { return "bookings" }
 type bookingClocks struct {
 	Session clock `json:"session,omitzero"`
 	NoShow  clock `json:"no_show,omitzero"`
-	Listed  clock `json:"listed,omitzero"`
 	textClocks
 }
 
@@ -65,16 +63,16 @@ func text(value string, at clock) booking.Text {
 func bookingFromDomain(b booking.Booking) bookingRow {
 	return bookingRow{
 		ID: b.ID, ExternalID: b.ExternalID, Provider: b.Source.Provider, APIBase: b.Source.Base, Seat: b.Seat,
-		OpenedAt: atOrNull(b.OpenedAt), SessionID: b.SessionID, Status: b.Status, Reason: b.Reason,
+		OpenedAt: atOrNull(b.OpenedAt), SessionID: idOrNull(b.SessionID), Status: b.Status, Reason: b.Reason,
 		Title: b.Title.Value, Location: b.Location.Value,
 		InviteeName: b.Invitee.Name.Value, InviteeEmail: b.Invitee.Email.Value,
 		InviteePhone: b.Invitee.Phone.Value, InviteeTimezone: b.Invitee.Timezone.Value,
-		NoShow: b.NoShow, BookedAt: atPtr(b.BookedAt), Listed: document[[]string]{b.Listed},
+		NoShow: b.NoShow, BookedAt: atPtr(b.BookedAt),
 		ChainID: b.ChainID, Supersedes: b.Supersedes, SupersededBy: b.SupersededBy,
 		ConflictsWith: document[[]uuid.UUID]{b.ConflictsWith}, OverlapAccepted: b.OverlapAccepted,
 		ConnectionID: b.ConnectionID, LastReceiptID: idOrNull(b.LastReceiptID),
 		Clocks: document[bookingClocks]{bookingClocks{
-			Session: clock(b.SessionAt), NoShow: clock(b.NoShowAt), Listed: clock(b.ListedAt),
+			Session: clock(b.SessionAt), NoShow: clock(b.NoShowAt),
 			textClocks: textClocksOf(b.Title, b.Location, b.Invitee),
 		}},
 	}
@@ -91,14 +89,13 @@ func (r *bookingRow) toDomain() booking.Booking {
 	c := r.Clocks.v
 	return booking.Booking{
 		ID: r.ID, Source: booking.Source{Provider: r.Provider, Base: r.APIBase}, ExternalID: r.ExternalID,
-		Seat: r.Seat, OpenedAt: r.OpenedAt.time(), SessionID: r.SessionID, SessionAt: booking.Clock(c.Session),
+		Seat: r.Seat, OpenedAt: r.OpenedAt.time(), SessionID: idOrNil(r.SessionID), SessionAt: booking.Clock(c.Session),
 		Status: r.Status, Reason: r.Reason, Title: text(r.Title, c.Title), Location: text(r.Location, c.Location),
 		Invitee: booking.Invitee{
 			Name: text(r.InviteeName, c.Name), Email: text(r.InviteeEmail, c.Email),
 			Phone: text(r.InviteePhone, c.Phone), Timezone: text(r.InviteeTimezone, c.Timezone),
 		},
 		NoShow: r.NoShow, NoShowAt: booking.Clock(c.NoShow), BookedAt: r.BookedAt.ptr(),
-		Listed: r.Listed.v, ListedAt: booking.Clock(c.Listed),
 		ChainID: r.ChainID, Supersedes: r.Supersedes, SupersededBy: r.SupersededBy,
 		ConflictsWith: r.ConflictsWith.v, OverlapAccepted: r.OverlapAccepted,
 		ConnectionID: r.ConnectionID, LastReceiptID: idOrNil(r.LastReceiptID),

@@ -20,6 +20,7 @@ type attendanceRow struct {
 	InviteeTimezone string
 	NoShow          bool
 	BookedAt        *stamp
+	Listed          document[[]string]
 	Clocks          document[attendanceClocks]
 }
 
@@ -32,7 +33,7 @@ type attendanceClocks struct {
 	Move        clock `json:"move,omitzero"`
 	Closing     clock `json:"closing,omitzero"`
 	NoShow      clock `json:"no_show,omitzero"`
-	Session     clock `json:"session,omitzero"`
+	Listed      clock `json:"listed,omitzero"`
 	textClocks
 }
 
@@ -43,10 +44,10 @@ func attendanceFromDomain(a booking.Attendance) attendanceRow {
 		Title: a.Title.Value, Location: a.Location.Value,
 		InviteeName: a.Invitee.Name.Value, InviteeEmail: a.Invitee.Email.Value,
 		InviteePhone: a.Invitee.Phone.Value, InviteeTimezone: a.Invitee.Timezone.Value,
-		NoShow: a.NoShow, BookedAt: atPtr(a.BookedAt),
+		NoShow: a.NoShow, BookedAt: atPtr(a.BookedAt), Listed: document[[]string]{a.Listed},
 		Clocks: document[attendanceClocks]{attendanceClocks{
 			Create: clock(a.Create), Request: clock(a.Request), ConfirmMove: clock(a.ConfirmMove), Move: clock(a.Move),
-			Closing: clock(a.Closing), NoShow: clock(a.NoShowAt), Session: clock(a.SessionAt),
+			Closing: clock(a.Closing), NoShow: clock(a.NoShowAt), Listed: clock(a.ListedAt),
 			textClocks: textClocksOf(a.Title, a.Location, a.Invitee),
 		}},
 	}
@@ -64,7 +65,8 @@ func (r *attendanceRow) toDomain() booking.Attendance {
 			Name: text(r.InviteeName, c.Name), Email: text(r.InviteeEmail, c.Email),
 			Phone: text(r.InviteePhone, c.Phone), Timezone: text(r.InviteeTimezone, c.Timezone),
 		},
-		NoShow: r.NoShow, NoShowAt: booking.Clock(c.NoShow), BookedAt: r.BookedAt.ptr(), SessionAt: booking.Clock(c.Session),
+		NoShow: r.NoShow, NoShowAt: booking.Clock(c.NoShow), BookedAt: r.BookedAt.ptr(),
+		Listed: r.Listed.v, ListedAt: booking.Clock(c.Listed),
 	}
 }
 
@@ -72,8 +74,8 @@ func attendanceKey(a booking.Attendance) booking.AttendanceKey {
 	return booking.AttendanceKey{Ref: booking.Ref{Source: a.Source, ExternalID: a.ExternalID}, Key: a.Key}
 }
 
-// linkRow is a row of links.
-type linkRow struct {
+// bookingLinkRow is a row of links.
+type bookingLinkRow struct {
 	Predecessor string `gorm:"primaryKey"`
 	Successor   string `gorm:"primaryKey"`
 	Key         string `gorm:"primaryKey"`
@@ -82,16 +84,16 @@ type linkRow struct {
 	Clock       clockColumn
 }
 
-func (linkRow) TableName() string { return "links" }
+func (bookingLinkRow) TableName() string { return "links" }
 
-func linkFromDomain(l booking.Link) linkRow {
-	return linkRow{
+func bookingLinkFromDomain(l booking.Link) bookingLinkRow {
+	return bookingLinkRow{
 		Predecessor: l.Predecessor, Successor: l.Successor, Key: l.Key,
 		Provider: l.Source.Provider, APIBase: l.Source.Base, Clock: clockColumn{clock(l.At)},
 	}
 }
 
-func (r *linkRow) toDomain() booking.Link {
+func (r *bookingLinkRow) toDomain() booking.Link {
 	return booking.Link{
 		Source: booking.Source{Provider: r.Provider, Base: r.APIBase}, Predecessor: r.Predecessor, Successor: r.Successor,
 		Key: r.Key, At: booking.Clock(r.Clock.c),

@@ -36,8 +36,10 @@ type receiptRow struct {
 func (receiptRow) TableName() string { return "webhook_receipts" }
 
 // What sealed columns are bound to: a value put into another row does not open.
-func bodyContext(receipt uuid.UUID) string     { return "webhook_receipts.raw_body:" + receipt.String() }
-func snapshotContext(receipt uuid.UUID) string { return "webhook_receipts.snapshot:" + receipt.String() }
+func bodyContext(receipt uuid.UUID) string { return "webhook_receipts.raw_body:" + receipt.String() }
+func snapshotContext(receipt uuid.UUID) string {
+	return "webhook_receipts.snapshot:" + receipt.String()
+}
 
 // processedAt is null while something is still to be done about the receipt by
 // itself: it is queued, waits for its booking, or failed in a way that a retry

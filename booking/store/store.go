@@ -124,3 +124,7 @@ func withPlain(ctx context.Context, url string, fn func(*sql.DB, migrations.Dial
 	}
 	return errors.Join(classify(err), db.Close())
 }
+
+// fresh makes a query that several statements may start from: without it, each
+// would inherit the conditions of the one before.
+var fresh = &gorm.Session{}

@@ -1,0 +1,58 @@
+# The product is built without cgo; only the race detector needs it.
+export CGO_ENABLED := 0
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null)
+# Where git does not answer (another owner's checkout), Go cannot stamp builds.
+ifeq ($(VERSION),)
+export GOFLAGS := $(GOFLAGS) -buildvcs=false
+endif
+
+FUZZTIME ?= 30s
+# For one package or test: make test PKG=./web/... RUN=TestAckContract
+PKG ?= ./...
+RUN ?= .
+
+RACE := CGO_ENABLED=1 go test -race -shuffle=on -count=1 -run '$(RUN)'
+
+.DEFAULT_GOAL := help
+.PHONY: help run demo build test check soak fuzz lint vet fmt vuln clean
+
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+
+run: build ## Build and serve on http://127.0.0.1:8080, data in ./data
+	bin/slotkeeper serve
+
+demo: build ## Build and serve a demo with invented bookings
+	bin/slotkeeper demo
+
+build: ## Build bin/slotkeeper, one static file
+	@mkdir -p bin
+	go build -trimpath -ldflags '-s -w -X main.release=$(VERSION)' -o bin/slotkeeper ./cmd/slotkeeper
+
+test: ## Run all tests, with the race detector, on SQLite and PostgreSQL
+	.ci/with-postgres env $(RACE) -timeout 14m $(PKG)
+
+check: vet lint ## Formatting, vet, linters and the quick tests: before each commit
+	.ci/with-postgres go test -short -timeout 5m $(PKG)
+
+soak: ## Run all tests with more orders, rounds and deliveries (long)
+	SLOTKEEPER_SOAK=1 .ci/with-postgres env $(RACE) -timeout 120m -v $(PKG)
+
+fuzz: ## Fuzz every parser, FUZZTIME (30s) each
+	.ci/fuzz $(FUZZTIME)
+
+lint: ## Run the linters, formatting included
+	.ci/golangci-lint run $(PKG)
+
+vet:
+	go vet $(PKG)
+
+fmt: ## Format the code
+	.ci/golangci-lint fmt
+
+vuln: ## Look for known vulnerabilities (needs the network)
+	go run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./...
+
+clean: ## Remove what was built
+	rm -rf bin

@@ -1,0 +1,126 @@
+package access_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"slotkeeper/booking"
+	"slotkeeper/booking/access"
+)
+
+func TestUsers(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *house) {
+		ctx := t.Context()
+		root := h.addUser(t, "root", access.Administrator, goodPassword)
+		u := h.addUser(t, "budi", access.Viewer, goodPassword)
+		by := access.By{Actor: root.Principal().Actor(), Remote: remote}
+
+		var conflict *booking.ConflictError
+		if _, err := h.AddUser(ctx, by, "BUDI", access.Viewer, goodPassword); !errors.As(err, &conflict) {
+			t.Errorf("the name was taken twice: %v", err)
+		}
+		var invalid *booking.InvalidError
+		if _, err := h.AddUser(ctx, by, "joko", "emperor", goodPassword); !errors.As(err, &invalid) {
+			t.Errorf("a role that is none: %v", err)
+		}
+
+		if err := h.SetPassword(ctx, by, "Budi", "another good one"); err != nil {
+			t.Fatal(err)
+		}
+		if l := h.lastLog(t, 3); l.action != access.DidSetPassword || l.subject != "user:"+u.ID.String() || l.actor != "user:"+root.ID.String() {
+			t.Errorf("logged %+v", l)
+		}
+		changed, err := h.User(ctx, u.ID)
+		if err != nil || changed.Stamp() == u.Stamp() {
+			t.Errorf("sessions of the old password go on: %v", err)
+		}
+		if _, err := h.SignIn(ctx, "budi", goodPassword, remote); !errors.Is(err, access.ErrBadCredentials) {
+			t.Errorf("the old password works: %v", err)
+		}
+
+		if err := h.SetDisplay(ctx, by, u.ID, "id", "Asia/Jakarta"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := h.User(ctx, u.ID); err != nil || got.Language != "id" || got.Timezone != "Asia/Jakarta" || got.Stamp() != changed.Stamp() {
+			t.Errorf("User = %+v, %v", got, err)
+		}
+		if err := h.SetDisplay(ctx, by, u.ID, "id", "Asia/Atlantis"); !errors.As(err, &invalid) {
+			t.Errorf("a zone that does not exist: %v", err)
+		}
+
+		if err := h.DisableUser(ctx, by, "root"); !errors.As(err, &conflict) {
+			t.Errorf("the last administrator was disabled: %v", err)
+		}
+		if err := h.DisableUser(ctx, by, "budi"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.User(ctx, u.ID); !errors.Is(err, booking.ErrNotFound) {
+			t.Errorf("a disabled user goes on: %v", err)
+		}
+		if _, err := h.SignIn(ctx, "budi", "another good one", remote); !errors.Is(err, access.ErrBadCredentials) {
+			t.Errorf("a disabled user signs in: %v", err)
+		}
+		if _, err := h.SignInLink(ctx, by, u.ID); !errors.Is(err, booking.ErrNotFound) {
+			t.Errorf("a disabled user gets a link: %v", err)
+		}
+		for name, err := range map[string]error{
+			"SetPassword": h.SetPassword(ctx, by, "nobody", goodPassword),
+			"DisableUser": h.DisableUser(ctx, by, "nobody"),
+			"SetDisplay":  h.SetDisplay(ctx, by, uuid.New(), "en", ""),
+		} {
+			if !errors.Is(err, booking.ErrNotFound) {
+				t.Errorf("%s of nobody: %v", name, err)
+			}
+		}
+	})
+}
+
+// What is stored signs nobody in, and what was done cannot be undone.
+func TestAccountsAtRest(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *house) {
+		ctx := t.Context()
+		u := h.addUser(t, "rina", access.Viewer, goodPassword)
+		text, _, err := h.CreateToken(ctx, access.System, "ci", access.Operate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		link, err := h.SignInLink(ctx, access.System, u.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for table, column := range map[string]string{
+			"users": "password_hash", "api_tokens": "hash", "signin_links": "hash", "admin_log": "detail",
+		} {
+			for _, stored := range h.column(t, column, table) {
+				for _, secret := range []string{goodPassword, text, strings.TrimPrefix(text, "slk_"), link} {
+					if strings.Contains(stored, secret) {
+						t.Errorf("%s holds a secret in clear", table)
+					}
+				}
+			}
+		}
+		for _, q := range []string{`UPDATE admin_log SET actor = 'nobody'`, `DELETE FROM admin_log`} {
+			if _, err := h.raw.ExecContext(ctx, q); err == nil || !strings.Contains(err.Error(), "admin_log_append_only") {
+				t.Errorf("%s: %v", q, err)
+			}
+		}
+	})
+}
+
+func TestAccountsWhenTheContextEnds(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *house) {
+		h.addUser(t, "rina", access.Viewer, goodPassword)
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		if _, err := h.SignIn(ctx, "rina", goodPassword, remote); !errors.Is(err, booking.ErrUnavailable) {
+			t.Errorf("SignIn = %v", err)
+		}
+	})
+}

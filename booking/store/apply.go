@@ -1,0 +1,105 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"gorm.io/gorm"
+
+	"slotkeeper/booking"
+)
+
+// Apply decides a set of deliveries on what is stored and saves the outcome, in
+// one transaction. The answers are the set's, in its order, and true only when
+// err is nil: then all is committed. Of errors, booking.ErrUnavailable says that
+// nothing is known to be stored and trying again is safe; *booking.FenceError,
+// that somebody wrote past the ledger, and a reload will see what; any other,
+// that a member of the set cannot be stored as it is.
+func (s *Store) Apply(ctx context.Context, set []booking.Post, now time.Time) ([]booking.Answer, error) {
+	if len(set) == 0 {
+		return nil, nil
+	}
+	deliveries := make([]booking.Delivery, 0, len(set))
+	for _, p := range set {
+		deliveries = append(deliveries, p.Delivery)
+	}
+	var answers []booking.Answer
+	err := s.inTx(ctx, func(tx *gorm.DB) error {
+		st, err := s.load(tx, set)
+		if err != nil {
+			return err
+		}
+		ch := booking.Decide(st, deliveries, now)
+		if len(ch.Answers) != len(set) {
+			return fmt.Errorf("store: %d answers for %d deliveries", len(ch.Answers), len(set))
+		}
+		answers = ch.Answers
+		return s.save(tx, st, ch, set, now)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answers, nil
+}
+
+// KeepFailed stores a delivery that Apply cannot, as a receipt of status failed
+// that a replay may mend. A copy of a receipt that is stored stays a copy.
+func (s *Store) KeepFailed(ctx context.Context, p booking.Post, cause error, now time.Time) (booking.Answer, error) {
+	var answer booking.Answer
+	err := s.inTx(ctx, func(tx *gorm.DB) error {
+		if _, err := lockLedger(tx); err != nil {
+			return err
+		}
+		l := &loader{Store: s, tx: tx, st: booking.NewState()}
+		if err := l.copies([]booking.Post{p}); err != nil {
+			return err
+		}
+		if r, ok := l.st.Receipts[keyOf(p)]; ok {
+			answer = booking.Answer{
+				ReceiptID: r.ID, Status: booking.StatusDuplicate, Original: r.Status, Reason: r.Reason, Code: r.Code, Error: r.Error,
+			}
+			return insert(tx, []deliveryRow{deliveryFromDomain(p, answer)})
+		}
+		r := booking.Receipt{
+			ID: p.ReceiptID, ConnectionID: p.ConnectionID, EventKey: p.EventKey, Kind: p.Kind, Actor: p.Actor,
+			Status: booking.StatusFailed, Code: booking.CodeApplyFailed, Error: failure(cause),
+		}
+		if p.Event != nil {
+			r.Subject = booking.Subject(p.Event.Source, p.Event.ExternalID)
+		}
+		answer = booking.Answer{ReceiptID: r.ID, Status: r.Status, Code: r.Code, Error: r.Error}
+		row, err := s.receiptFromDomain(r, p, now)
+		if err != nil {
+			return err
+		}
+		if err := insert(tx, []receiptRow{row}); err != nil {
+			return err
+		}
+		return insert(tx, []deliveryRow{deliveryFromDomain(p, answer)})
+	})
+	if err != nil {
+		return booking.Answer{}, err
+	}
+	return answer, nil
+}
+
+// failure is what may be stored and shown of a cause: the databases' own texts
+// can quote what was to be written.
+func failure(cause error) string {
+	var fence *booking.FenceError
+	var pg *pgconn.PgError
+	what := "an internal error"
+	switch {
+	case errors.As(cause, &fence):
+		what = "the database refused it by " + fence.Constraint
+	case errors.As(cause, &pg):
+		what = "the database refused it (SQLSTATE " + pg.Code + ")"
+		if pg.ConstraintName != "" {
+			what = "the database refused it by " + pg.ConstraintName
+		}
+	}
+	return "applying the event failed: " + what + "; it is kept and can be replayed"
+}

@@ -1,0 +1,275 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"slotkeeper/booking"
+	"slotkeeper/migrations"
+)
+
+// newlyMapped reads the sessions of hosts whose resource an event may tell for
+// the first time: they will claim it.
+func (l *loader) newlyMapped() error {
+	names := map[string]bool{}
+	for _, e := range l.events {
+		for _, h := range e.Session.Hosts {
+			names[h.ExternalID], names[h.Email] = true, true
+		}
+	}
+	if err := l.identities(names); err != nil {
+		return err
+	}
+	var hosts []string
+	for _, e := range l.events {
+		for _, h := range e.Session.Hosts {
+			key := booking.IdentityKey{Source: e.Source, ExternalID: h.ExternalID}
+			known, ok := l.st.Identities[key]
+			if (h.Email != "" || h.Named) && (!ok || known.ResourceID == uuid.Nil) {
+				l.told[key] = append(l.told[key], h.Email)
+				// A host named by its e-mail or its name had its resource from
+				// the first; only an opaque id can have stood without one. Else
+				// every event would read all that its host ever had.
+				if h.Email != "" && h.ExternalID != h.Email {
+					hosts = append(hosts, h.ExternalID)
+				}
+			}
+		}
+	}
+	return l.hosted(hosts)
+}
+
+// hosted reads the sessions of hosts of those names, with all their bookings.
+func (l *loader) hosted(hosts []string) error {
+	rows, err := in[sessionHostRow](l.tx, "external_id", hosts)
+	if err != nil {
+		return err
+	}
+	ids := map[uuid.UUID]bool{}
+	for _, r := range rows {
+		ids[r.SessionID] = true
+	}
+	found, err := l.sessions(ids)
+	if err != nil {
+		return err
+	}
+	return l.members(found, true)
+}
+
+// area is a resource in a time.
+type area struct {
+	resource uuid.UUID
+	from, to time.Time
+}
+
+// surroundings reads who is where the sessions are or will be, and around those
+// that wait there the same again, twice: who is let in may keep out others.
+func (l *loader) surroundings() error {
+	next := slices.Collect(maps.Keys(l.st.Sessions))
+	areas := l.eventAreas()
+	for range 3 {
+		held := l.claimsBySession()
+		for _, id := range next {
+			l.places[id] = true
+			areas = append(areas, l.areasOf(id, held[id])...)
+		}
+		slots, err := l.slotsIn(areas)
+		if err != nil {
+			return err
+		}
+		ids := map[uuid.UUID]bool{}
+		for _, s := range slots {
+			l.st.Slots[s.ID] = s
+			ids[s.SessionID] = true
+		}
+		found, err := l.sessions(ids)
+		if err != nil {
+			return err
+		}
+		if err := l.members(found, false); err != nil {
+			return err
+		}
+		next, areas = l.waitingSessions(), nil
+		if len(next) == 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// waitingSessions are those with a conflicted booking whose surroundings are
+// not read yet.
+func (l *loader) waitingSessions() []uuid.UUID {
+	out := map[uuid.UUID]bool{}
+	for _, b := range l.st.Bookings {
+		if b.Status == booking.Conflicted && !l.places[b.SessionID] {
+			out[b.SessionID] = true
+		}
+	}
+	return slices.Collect(maps.Keys(out))
+}
+
+func (l *loader) claimsBySession() map[uuid.UUID][]area {
+	out := map[uuid.UUID][]area{}
+	for _, s := range l.st.Slots {
+		if s.Status == booking.SlotReleased {
+			continue
+		}
+		out[s.SessionID] = append(out[s.SessionID], area{s.ResourceID, s.StartsAt, s.EndsAt})
+	}
+	return out
+}
+
+// areasOf are the places that a session holds and those that it wants.
+func (l *loader) areasOf(id uuid.UUID, held []area) []area {
+	out := held
+	s, ok := l.st.Sessions[id]
+	if !ok || s.StartsAt.IsZero() {
+		return out
+	}
+	for _, r := range l.resourcesOf(s.Source, hostsOf(s)) {
+		out = append(out, area{r, s.StartsAt, s.EndsAt})
+	}
+	return out
+}
+
+// eventAreas are the places that the events may give to sessions: every host
+// that the session has or that any event names, at every time that any says.
+func (l *loader) eventAreas() []area {
+	type facts struct {
+		source  booking.Source
+		hosts   []booking.Host
+		windows [][2]time.Time
+	}
+	all := map[uuid.UUID]*facts{}
+	for _, e := range l.events {
+		id := booking.SessionID(e.Source, e.Session.ExternalID)
+		f := all[id]
+		if f == nil {
+			f = &facts{source: e.Source}
+			if s, ok := l.st.Sessions[id]; ok {
+				f.hosts = hostsOf(s)
+				if !s.StartsAt.IsZero() {
+					f.windows = append(f.windows, [2]time.Time{s.StartsAt, s.EndsAt})
+				}
+			}
+			all[id] = f
+		}
+		f.hosts = append(f.hosts, e.Session.Hosts...)
+		if e.Session.StartsAt != nil && e.Session.EndsAt != nil {
+			f.windows = append(f.windows, [2]time.Time{*e.Session.StartsAt, *e.Session.EndsAt})
+		}
+	}
+	var out []area
+	for _, f := range all {
+		for _, r := range l.resourcesOf(f.source, f.hosts) {
+			for _, w := range f.windows {
+				out = append(out, area{r, w[0], w[1]})
+			}
+		}
+	}
+	return out
+}
+
+// resourcesOf are all resources that hosts map to in any way. Which of them
+// counts is the domain's to say; a place too many does no harm.
+func (l *loader) resourcesOf(source booking.Source, hosts []booking.Host) []uuid.UUID {
+	out := map[uuid.UUID]bool{}
+	for _, h := range hosts {
+		own := booking.IdentityKey{Source: source, ExternalID: h.ExternalID}
+		keys := []booking.IdentityKey{own, {ExternalID: h.Email}}
+		if id, ok := l.mapped[own]; ok {
+			out[id] = true
+		}
+		for _, email := range l.told[own] {
+			keys = append(keys, booking.IdentityKey{ExternalID: email})
+		}
+		for _, key := range keys {
+			if i, ok := l.st.Identities[key]; ok && i.ResourceID != uuid.Nil {
+				out[i.ResourceID] = true
+			}
+		}
+	}
+	return slices.Collect(maps.Keys(out))
+}
+
+// maxAreas is how many places one statement asks for.
+const maxAreas = 128
+
+// slotsIn reads the claims in the areas that are not released. The bound on the
+// start makes it a search of the index and not a walk through a resource's past.
+func (l *loader) slotsIn(areas []area) ([]booking.Slot, error) {
+	areas = distinct(areas)
+	first := "(?, ?, ?, ?)"
+	if l.dialect == migrations.Postgres {
+		first = "(?::uuid, ?::timestamptz, ?::timestamptz, ?::timestamptz)"
+	}
+	var out []booking.Slot
+	for part := range slices.Chunk(areas, maxAreas) {
+		var rows []slotRow
+		query := "WITH area (resource_id, bound, lo, hi) AS (VALUES " + first + strings.Repeat(", (?, ?, ?, ?)", len(part)-1) + `)
+			SELECT DISTINCT s.id, s.session_id, s.resource_id, s.starts_at, s.ends_at, s.status, s.receipt_id
+			FROM area a JOIN slots s ON s.resource_id = a.resource_id AND s.starts_at > a.bound AND s.starts_at < a.hi AND s.ends_at > a.lo
+			WHERE s.status <> 'released'`
+		args := make([]any, 0, 4*len(part))
+		for _, a := range part {
+			args = append(args, a.resource, at(a.from.Add(-booking.MaxLength)), at(a.from), at(a.to))
+		}
+		if err := l.tx.Raw(query, args...).Scan(&rows).Error; err != nil {
+			return nil, fmt.Errorf("store: load the slots around: %w", err)
+		}
+		for _, r := range rows {
+			out = append(out, r.toDomain())
+		}
+	}
+	return out, nil
+}
+
+// distinct merges areas of one resource that overlap.
+func distinct(areas []area) []area {
+	slices.SortFunc(areas, func(a, b area) int {
+		if n := bytes.Compare(a.resource[:], b.resource[:]); n != 0 {
+			return n
+		}
+		return a.from.Compare(b.from)
+	})
+	var out []area
+	for _, a := range areas {
+		last := len(out) - 1
+		if last >= 0 && out[last].resource == a.resource && a.from.Before(out[last].to) {
+			if a.to.After(out[last].to) {
+				out[last].to = a.to
+			}
+			continue
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// resources reads what identities and claims refer to.
+func (l *loader) resources() error {
+	ids := map[uuid.UUID]bool{}
+	for _, i := range l.st.Identities {
+		if i.ResourceID != uuid.Nil {
+			ids[i.ResourceID] = true
+		}
+	}
+	for _, s := range l.st.Slots {
+		ids[s.ResourceID] = true
+	}
+	rows, err := in[resourceRow](l.tx, "id", slices.Collect(maps.Keys(ids)))
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		l.st.Resources[r.ID] = booking.Resource{ID: r.ID, Name: r.Name}
+	}
+	return nil
+}

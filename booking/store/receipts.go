@@ -1,0 +1,190 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"slotkeeper/booking"
+)
+
+// receiptViewRow is a receipt joined with its connection, and its deliveries
+// counted.
+type receiptViewRow struct {
+	ID           uuid.UUID
+	Provider     string
+	ConnectionID uuid.UUID
+	EventKey     string
+	Kind         booking.Kind
+	Status       booking.ReceiptStatus
+	Reason       booking.Reason
+	Code         string
+	Error        string
+	Deliveries   int
+	ReceivedAt   stamp
+	ProcessedAt  *stamp
+}
+
+func (r receiptViewRow) toDomain() booking.ReceiptView {
+	return booking.ReceiptView{
+		ID: r.ID, Provider: r.Provider, ConnectionID: r.ConnectionID, EventKey: r.EventKey, Kind: r.Kind, Status: r.Status,
+		Reason: r.Reason, Code: r.Code, Error: r.Error, Deliveries: r.Deliveries,
+		ReceivedAt: r.ReceivedAt.t, ProcessedAt: r.ProcessedAt.ptr(),
+	}
+}
+
+func receiptViews(tx *gorm.DB) *gorm.DB {
+	return tx.Table("webhook_receipts r").Joins("JOIN connections c ON c.id = r.connection_id").
+		Select(`r.id, c.provider, r.connection_id, r.event_key, r.kind, r.status, r.reason, r.code, r.error, r.received_at, r.processed_at,
+			(SELECT count(*) FROM deliveries d WHERE d.receipt_id = r.id) AS deliveries`)
+}
+
+const listReceipts = "receipts"
+
+// Receipts lists receipts, newest first. Those of a booking are all that are
+// about its identity: of a seated uid, about any of its seats.
+func (s *Store) Receipts(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[booking.ReceiptView], error) {
+	var none booking.List[booking.ReceiptView]
+	limit, err := limitOf(p)
+	if err != nil {
+		return none, err
+	}
+	after, err := readTimeAndID(p, listReceipts)
+	if err != nil {
+		return none, err
+	}
+	q := receiptViews(s.reader(ctx)).Order("r.received_at DESC, r.id DESC").Limit(limit + 1)
+	if f.BookingID != nil {
+		subject, err := s.subjectOf(ctx, *f.BookingID)
+		if err != nil {
+			return none, err
+		}
+		if subject == "" {
+			return booking.List[booking.ReceiptView]{Items: []booking.ReceiptView{}}, nil
+		}
+		q = q.Where("r.subject = ? AND r.subject <> ''", subject)
+	}
+	q = filterReceipts(q, f)
+	if after != nil {
+		q = q.Where("r.received_at <= ? AND (r.received_at < ? OR r.id < ?)", at(after.at), at(after.at), after.id)
+	}
+	var rows []receiptViewRow
+	if err := q.Find(&rows).Error; err != nil {
+		return none, classify(err)
+	}
+	return pageOf(rows, limit, receiptViewRow.toDomain,
+		func(r receiptViewRow) string { return timeAndID{r.ReceivedAt.t, r.ID}.cursor(listReceipts) }), nil
+}
+
+func filterReceipts(q *gorm.DB, f booking.Filter) *gorm.DB {
+	if f.From != nil {
+		q = q.Where("r.received_at >= ?", at(*f.From))
+	}
+	if f.To != nil {
+		q = q.Where("r.received_at < ?", at(*f.To))
+	}
+	if f.Provider != "" {
+		q = q.Where("c.provider = ?", f.Provider)
+	}
+	if f.ConnectionID != nil {
+		q = q.Where("r.connection_id = ?", *f.ConnectionID)
+	}
+	if f.ReceiptID != nil {
+		q = q.Where("r.id = ?", *f.ReceiptID)
+	}
+	if len(f.Statuses) > 0 {
+		q = q.Where("r.status IN ?", f.Statuses)
+	}
+	if f.Reason != "" {
+		q = q.Where("r.reason = ?", f.Reason)
+	}
+	return q
+}
+
+// subjectOf is how receipts name a booking, "" when there is no such booking.
+func (s *Store) subjectOf(ctx context.Context, id uuid.UUID) (string, error) {
+	var rows []bookingRow
+	if err := s.reader(ctx).Where("id = ?", id).Find(&rows).Error; err != nil {
+		return "", classify(err)
+	}
+	if len(rows) == 0 {
+		return "", nil
+	}
+	b := rows[0].toDomain()
+	return storable(booking.Subject(b.Source, b.ExternalID)), nil
+}
+
+// Receipt is one receipt, or booking.ErrNotFound.
+func (s *Store) Receipt(ctx context.Context, id uuid.UUID) (booking.ReceiptView, error) {
+	var rows []receiptViewRow
+	if err := receiptViews(s.reader(ctx)).Where("r.id = ?", id).Find(&rows).Error; err != nil {
+		return booking.ReceiptView{}, classify(err)
+	}
+	if len(rows) == 0 {
+		return booking.ReceiptView{}, booking.ErrNotFound
+	}
+	return rows[0].toDomain(), nil
+}
+
+// ReceiptBody is what was received, with the secrets inside: whoever shows it
+// redacts it first. booking.ErrNotFound also once retention emptied it.
+func (s *Store) ReceiptBody(ctx context.Context, id uuid.UUID) ([]byte, error) {
+	var sealed struct{ RawBody []byte }
+	res := s.reader(ctx).Table("webhook_receipts").Select("raw_body").Where("id = ?", id).Find(&sealed)
+	switch {
+	case res.Error != nil:
+		return nil, classify(res.Error)
+	case res.RowsAffected == 0:
+		return nil, booking.ErrNotFound
+	case sealed.RawBody == nil:
+		return nil, fmt.Errorf("%w: the body was removed when its time was over", booking.ErrNotFound)
+	}
+	body, err := s.vault.Open(sealed.RawBody, bodyContext(id))
+	if err != nil {
+		return nil, fmt.Errorf("store: the body of receipt %s: %w", id, err)
+	}
+	return body, nil
+}
+
+// Copies lists the deliveries of a receipt, in order of arrival.
+func (s *Store) Copies(ctx context.Context, receiptID uuid.UUID) ([]booking.Copy, error) {
+	var rows []deliveryRow
+	err := s.reader(ctx).Where("receipt_id = ?", receiptID).Order("received_at, action DESC, request_id").Find(&rows).Error
+	if err != nil {
+		return nil, classify(err)
+	}
+	return rowsOf(rows, func(r deliveryRow) booking.Copy {
+		return booking.Copy{ReceivedAt: r.ReceivedAt.t, RequestID: r.RequestID, Answer: r.Answer}
+	}), nil
+}
+
+// Backlog counts what is pending or failed. The oldest is of those that
+// somebody still works on by itself: a body that only a person can mend would
+// else be the oldest for good.
+func (s *Store) Backlog(ctx context.Context) (booking.Backlog, error) {
+	out := booking.Backlog{Open: map[booking.ReceiptStatus]int{booking.StatusPending: 0, booking.StatusFailed: 0}}
+	var rows []struct {
+		Status booking.ReceiptStatus
+		Count  int
+	}
+	// The statuses stand in the text, so that the partial index fits.
+	open := s.reader(ctx).Table("webhook_receipts").Where("status IN ('pending', 'failed')").Session(fresh)
+	if err := open.Select("status, count(*) AS count").Group("status").Find(&rows).Error; err != nil {
+		return out, classify(err)
+	}
+	for _, r := range rows {
+		out.Open[r.Status] = r.Count
+	}
+	var oldest []struct{ ReceivedAt stamp }
+	if err := open.Select("received_at").Where("processed_at IS NULL").Order("received_at").Limit(1).Find(&oldest).Error; err != nil {
+		return out, classify(err)
+	}
+	if len(oldest) > 0 {
+		out.Oldest = new(time.Time)
+		*out.Oldest = oldest[0].ReceivedAt.t
+	}
+	return out, nil
+}

@@ -1,0 +1,298 @@
+package storetest
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"slotkeeper/booking"
+	bt "slotkeeper/booking/bookingtest"
+	"slotkeeper/providers"
+)
+
+// testPaging reads every list by pages of every size: nothing is lost and
+// nothing comes twice, also among equal times, and where nothing is known of
+// the time.
+func testPaging(t *testing.T, b *Bench) {
+	for i := range 4 {
+		// Equal times, of different hosts; and tombstones without a time.
+		at := fmt.Sprintf("%02d:00", 9+i/2)
+		to := fmt.Sprintf("%02d:30", 9+i/2)
+		b.Apply(t,
+			bt.New(bt.Calendly, booking.KindCreated, fmt.Sprint("b", i), i, bt.When(at, to), bt.With(fmt.Sprint("host", i)), bt.For("dewi")),
+			canceled(fmt.Sprint("t", i)))
+	}
+	views := b.bookings(t, booking.Filter{})
+	for i, v := range views {
+		if known := i < 4; known != (v.StartsAt != nil) {
+			t.Errorf("booking %d of %q is out of order", i, names(views))
+		}
+		if i > 0 && v.StartsAt != nil && v.StartsAt.Before(*views[i-1].StartsAt) {
+			t.Errorf("booking %d of %q is too late", i, names(views))
+		}
+	}
+	pages(t, "bookings", 8, views, func(v booking.View) string { return v.ID.String() },
+		func(p booking.Page) (booking.List[booking.View], error) {
+			return b.Bookings(t.Context(), booking.Filter{}, p)
+		})
+	pages(t, "slots", 4, b.slots(t, booking.Filter{}), func(v booking.SlotView) string { return v.ID.String() },
+		func(p booking.Page) (booking.List[booking.SlotView], error) {
+			return b.Slots(t.Context(), booking.Filter{}, p)
+		})
+	pages(t, "transitions", 8, b.transitions(t, booking.Filter{}), func(v booking.TransitionView) string { return v.ID.String() },
+		func(p booking.Page) (booking.List[booking.TransitionView], error) {
+			return b.Transitions(t.Context(), booking.Filter{}, p)
+		})
+	pages(t, "receipts", 8, b.receipts(t, booking.Filter{}), func(v booking.ReceiptView) string { return v.ID.String() },
+		func(p booking.Page) (booking.List[booking.ReceiptView], error) {
+			return b.Receipts(t.Context(), booking.Filter{}, p)
+		})
+	connections := func(p booking.Page) (booking.List[providers.Connection], error) {
+		return b.Connections(t.Context(), booking.Filter{}, p)
+	}
+	pages(t, "connections", 3, all(t, 50, connections), func(c providers.Connection) string { return c.ID.String() }, connections)
+	resources := func(p booking.Page) (booking.List[booking.ResourceView], error) {
+		return b.Resources(t.Context(), booking.Filter{}, p)
+	}
+	pages(t, "resources", 4, all(t, 50, resources), func(r booking.ResourceView) string { return r.ID.String() }, resources)
+}
+
+func pages[T any](t *testing.T, what string, count int, whole []T, id func(T) string, list func(booking.Page) (booking.List[T], error)) {
+	t.Helper()
+	ids := func(items []T) []string {
+		var out []string
+		for _, i := range items {
+			out = append(out, id(i))
+		}
+		return out
+	}
+	if len(whole) != count {
+		t.Fatalf("%d %s, not %d", len(whole), what, count)
+	}
+	for n := 1; n <= count+1; n++ {
+		if got := all(t, n, list); !slices.Equal(ids(got), ids(whole)) {
+			t.Errorf("%s by %d:\n%v\nnot\n%v", what, n, ids(got), ids(whole))
+		}
+	}
+	if l, err := list(booking.Page{}); err != nil || len(l.Items) != count || l.Next != "" {
+		t.Errorf("%s by the default: %d items, %v", what, len(l.Items), err)
+	}
+}
+
+func testBadPages(t *testing.T, b *Bench) {
+	b.Apply(t, created("one", "10:00", "10:30"), created("two", "11:00", "11:30"))
+	other, err := b.Slots(t.Context(), booking.Filter{}, booking.Page{Limit: 1})
+	if err != nil || other.Next == "" {
+		t.Fatalf("%+v: %v", other, err)
+	}
+	encode := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
+	id := uuid.New().String()
+	for what, p := range map[string]booking.Page{
+		"a limit below":    {Limit: -1},
+		"a limit above":    {Limit: booking.MaxLimit + 1},
+		"no base64":        {Cursor: "!"},
+		"another list's":   {Cursor: other.Next},
+		"too few parts":    {Cursor: encode("bookings|")},
+		"a bad time":       {Cursor: encode("bookings|yesterday|" + id)},
+		"a bad id":         {Cursor: encode("bookings|2026-12-07T10:00:00.000000Z|' OR 1=1")},
+		"a seq that is no": {Cursor: encode("transitions|one")},
+	} {
+		var invalid *booking.InvalidError
+		if _, err := b.Bookings(t.Context(), booking.Filter{}, p); !errors.As(err, &invalid) || invalid.Field == "" {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for name, list := range map[string]func(booking.Page) error{
+		"slots":       func(p booking.Page) error { _, err := b.Slots(t.Context(), booking.Filter{}, p); return err },
+		"transitions": func(p booking.Page) error { _, err := b.Transitions(t.Context(), booking.Filter{}, p); return err },
+		"receipts":    func(p booking.Page) error { _, err := b.Receipts(t.Context(), booking.Filter{}, p); return err },
+		"connections": func(p booking.Page) error { _, err := b.Connections(t.Context(), booking.Filter{}, p); return err },
+		"resources":   func(p booking.Page) error { _, err := b.Resources(t.Context(), booking.Filter{}, p); return err },
+	} {
+		for _, p := range []booking.Page{{Limit: -1}, {Cursor: "!"}, {Cursor: encode(name)}, {Cursor: encode(name + "|x")}} {
+			var invalid *booking.InvalidError
+			if err := list(p); !errors.As(err, &invalid) {
+				t.Errorf("%s, %+v: %v", name, p, err)
+			}
+		}
+	}
+}
+
+func testBookingFilters(t *testing.T, b *Bench) {
+	b.Apply(t,
+		created("ten", "10:00", "10:30"),
+		created("eleven", "11:00", "11:30", bt.With("rangga")),
+		bt.New(bt.Generic, booking.KindCreated, "rival", 12, bt.When("10:15", "10:45"), bt.With("putri"), bt.For("agus")),
+		canceled("tomb"))
+	long := bt.New(bt.Generic, booking.KindCreated, "long", 13, bt.With("long"), bt.For("agus"))
+	from, to := bt.Day.Add(-20*24*time.Hour), bt.Day.Add(9*time.Hour)
+	long.Session.StartsAt, long.Session.EndsAt = &from, &to
+	b.Apply(t, long)
+
+	at := func(clock string) *time.Time { v := bt.At(clock); return &v }
+	ten := b.bookings(t, booking.Filter{})
+	i := slices.IndexFunc(ten, func(v booking.View) bool { return v.ExternalID == "ten" })
+	connection, resource, id, nobody := b.Conn["generic"], ten[i].ResourceIDs[0], ten[i].ID, uuid.New()
+	for want, f := range map[string]booking.Filter{
+		"eleven long rival ten tomb": {},
+		"eleven rival ten":           {From: at("09:00")},
+		"eleven":                     {From: at("10:45")},
+		"long":                       {To: at("10:00")},
+		"long ten":                   {To: at("10:15")},
+		"rival ten":                  {From: at("10:29"), To: at("11:00")},
+		"rival":                      {From: at("10:30"), To: at("11:00")},
+		"long ":                      {From: at("08:59"), To: at("09:00")},
+		"rival ten ":                 {ResourceID: &resource},
+		"":                           {ResourceID: &nobody},
+		"long rival":                 {Provider: "generic"},
+		"long rival ":                {ConnectionID: &connection},
+		"ten":                        {BookingID: &id},
+		"tomb":                       {Statuses: []string{"canceled"}},
+		"rival tomb":                 {Statuses: []string{"canceled", "conflicted"}},
+		" ":                          {Statuses: []string{"nonsense"}},
+		"rival  ":                    {Reason: booking.ReasonOverlap},
+		"ten ":                       {From: at("10:00"), To: at("10:15"), Provider: "calendly", Statuses: []string{"active"}},
+	} {
+		if got := sortedNames(b.bookings(t, f)); got != trim(want) {
+			t.Errorf("%+v: %q, not %q", f, got, trim(want))
+		}
+	}
+	for want, f := range map[int]booking.Filter{
+		4: {}, 1: {Statuses: []string{"waiting"}}, 3: {From: at("09:00")}, 2: {ResourceID: &resource}, 0: {From: at("11:30")},
+	} {
+		if got := b.slots(t, f); len(got) != want {
+			t.Errorf("slots of %+v: %d, not %d", f, len(got), want)
+		}
+	}
+	if got := b.slots(t, booking.Filter{BookingID: &id, Provider: "calendly"}); len(got) != 1 {
+		t.Errorf("%d slots of a booking", len(got))
+	}
+	if got := b.slots(t, booking.Filter{ConnectionID: &connection}); len(got) != 2 {
+		t.Errorf("%d slots of a connection", len(got))
+	}
+	views, err := b.BookingsByID(t.Context(), []uuid.UUID{id, nobody})
+	if err != nil || names(views) != "ten" {
+		t.Errorf("by id: %q, %v", names(views), err)
+	}
+}
+
+// trim lets the maps above name the same outcome twice.
+func trim(s string) string {
+	for s != "" && s[len(s)-1] == ' ' {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+func testTransitionFilters(t *testing.T, b *Bench) {
+	b.Apply(t, created("one", "10:00", "10:30"))
+	b.Apply(t, canceled("one"))
+	late := b.Post(created("one", "10:00", "10:30", func(e *booking.Event) { e.At = e.At.Add(time.Hour) }))
+	late.EventKey += "late"
+	b.ApplyPosts(t, late)
+	b.Apply(t, created("two", "10:00", "10:30"),
+		bt.New(bt.Generic, booking.KindCreated, "rival", 12, bt.When("10:00", "10:30"), bt.With("putri"), bt.For("agus")))
+	one := booking.BookingID(bt.Calendly, "one", "")
+	generic, before, after := b.Conn["generic"], Now.Add(-time.Second), Now.Add(time.Second)
+	resource := b.slots(t, booking.Filter{})[0].ResourceID
+	for _, c := range []struct {
+		f    booking.Filter
+		want string
+	}{
+		{booking.Filter{}, "conflicted active canceled canceled active"},
+		{booking.Filter{BookingID: &one}, "canceled canceled active"},
+		{booking.Filter{ReceiptID: &late.ReceiptID}, "canceled"},
+		{booking.Filter{Outcome: booking.Rejected}, "canceled"},
+		{booking.Filter{Reason: booking.ReasonIllegal}, "canceled"},
+		{booking.Filter{Troubled: true}, "conflicted canceled"},
+		{booking.Filter{Troubled: true, Provider: "generic"}, "conflicted"},
+		{booking.Filter{ConnectionID: &generic}, "conflicted"},
+		{booking.Filter{ResourceID: &resource, Statuses: []string{"active"}}, "active active"},
+		{booking.Filter{From: &Now, To: &after}, "conflicted active canceled canceled active"},
+		{booking.Filter{From: &before, To: &Now}, ""},
+		{booking.Filter{From: &after}, ""},
+	} {
+		got := ""
+		for _, tr := range b.transitions(t, c.f) {
+			got += string(tr.To) + " "
+		}
+		if trim(got) != c.want {
+			t.Errorf("%+v: %q, not %q", c.f, got, c.want)
+		}
+	}
+	tally, err := b.Tally(t.Context(), booking.Filter{Troubled: true})
+	want := []booking.Tally{
+		{Provider: "calendly", Outcome: booking.Rejected, Reason: booking.ReasonIllegal, Count: 1},
+		{Provider: "generic", Outcome: booking.Applied, Reason: booking.ReasonSlotTaken, Count: 1},
+	}
+	if err != nil || !slices.Equal(tally, want) {
+		t.Errorf("tally %+v: %v", tally, err)
+	}
+}
+
+func testReceiptFilters(t *testing.T, b *Bench) {
+	posts := []booking.Post{
+		b.Post(created("one", "10:00", "10:30")), b.Post(canceled("one")),
+		b.Post(bt.New(bt.Generic, booking.KindCreated, "one", 12, bt.When("10:00", "10:30"), bt.With("putri"), bt.For("agus"))),
+	}
+	for i := range posts {
+		posts[i].ReceivedAt = Now.Add(time.Duration(i) * time.Minute)
+	}
+	b.ApplyPosts(t, posts...)
+	one, generic, second, nobody := booking.BookingID(bt.Calendly, "one", ""), b.Conn["generic"], posts[1].ReceivedAt, uuid.New()
+	for _, c := range []struct {
+		f    booking.Filter
+		want []int
+	}{
+		{booking.Filter{}, []int{2, 1, 0}},
+		{booking.Filter{BookingID: &one}, []int{1, 0}},
+		{booking.Filter{BookingID: &nobody}, nil},
+		{booking.Filter{ReceiptID: &posts[1].ReceiptID}, []int{1}},
+		{booking.Filter{Provider: "generic"}, []int{2}},
+		{booking.Filter{ConnectionID: &generic}, []int{2}},
+		{booking.Filter{Statuses: []string{"processed"}}, []int{2, 1, 0}},
+		{booking.Filter{Statuses: []string{"failed", "dead"}}, nil},
+		{booking.Filter{From: &second}, []int{2, 1}},
+		{booking.Filter{To: &second}, []int{0}},
+	} {
+		var want, got []uuid.UUID
+		for _, i := range c.want {
+			want = append(want, posts[i].ReceiptID)
+		}
+		for _, r := range b.receipts(t, c.f) {
+			got = append(got, r.ID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%+v: %v, not %v", c.f, got, want)
+		}
+	}
+}
+
+func testNotFound(t *testing.T, b *Bench) {
+	id := uuid.New()
+	for what, read := range map[string]func() error{
+		"booking":    func() error { _, err := b.Booking(t.Context(), id); return err },
+		"transition": func() error { _, err := b.Transition(t.Context(), id); return err },
+		"receipt":    func() error { _, err := b.Receipt(t.Context(), id); return err },
+		"body":       func() error { _, err := b.ReceiptBody(t.Context(), id); return err },
+		"connection": func() error { _, err := b.Connection(t.Context(), id); return err },
+		"rotate":     func() error { return b.RotateSecret(t.Context(), id, "s") },
+		"drop":       func() error { return b.DropPreviousSecret(t.Context(), id) },
+		"disconnect": func() error { return b.Disconnect(t.Context(), id, Now) },
+	} {
+		if err := read(); !errors.Is(err, booking.ErrNotFound) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if chain, err := b.Chain(t.Context(), id); err != nil || len(chain) != 0 {
+		t.Errorf("chain %+v: %v", chain, err)
+	}
+	if a, err := b.Store.Apply(t.Context(), nil, Now); err != nil || a != nil {
+		t.Errorf("an empty set: %+v, %v", a, err)
+	}
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"slotkeeper/booking/intake"
+	"slotkeeper/providers/calendly"
+)
+
+// config is what the environment or its flags set. docs/settings.md lists it.
+type config struct {
+	// DatabaseURL is postgres://…, or empty for SQLite in DataDir.
+	DatabaseURL string
+	// DataDir holds the embedded database and, without a database URL, the key.
+	DataDir string
+	// Listen is host:port of the main listener.
+	Listen string
+	// AdminListen is host:port for metrics and profiles; empty keeps metrics on
+	// the main listener, behind a token.
+	AdminListen string
+	// PublicURL is how providers and browsers reach the main listener; empty is
+	// http:// and Listen.
+	PublicURL string
+	// SecretKey seals bodies and secrets: 32 bytes in base64 or hexadecimal. It
+	// comes from the environment only: a flag would show in the process list.
+	SecretKey string
+	// AdminPassword makes the user admin at the first start.
+	AdminPassword string
+	// TrustedProxies are addresses or prefixes, comma-separated, whose
+	// X-Forwarded-For is believed.
+	TrustedProxies string
+	// LogFormat is text or json.
+	LogFormat string
+	// MaxSet is the most deliveries in one transaction; 1 turns sets off.
+	MaxSet int
+	// CalendlyTolerance is how old a Calendly signature may be.
+	CalendlyTolerance time.Duration
+
+	publicURL *url.URL
+	proxies   []netip.Prefix
+	problems  []error
+}
+
+// bind makes a flag of every setting, with the environment's value as default.
+func (c *config) bind(f *pflag.FlagSet, getenv func(string) string) {
+	env := func(name, otherwise string) string {
+		if v := getenv("SLOTKEEPER_" + name); v != "" {
+			return v
+		}
+		return otherwise
+	}
+	f.StringVar(&c.DatabaseURL, "database-url", env("DATABASE_URL", ""), "postgres://…; empty: SQLite in the data directory (SLOTKEEPER_DATABASE_URL)")
+	f.StringVar(&c.DataDir, "data-dir", env("DATA_DIR", "./data"), "where the embedded database and its key are (SLOTKEEPER_DATA_DIR)")
+	f.StringVar(&c.Listen, "listen", env("LISTEN", "127.0.0.1:8080"), "host:port to serve on (SLOTKEEPER_LISTEN)")
+	f.StringVar(&c.AdminListen, "admin-listen", env("ADMIN_LISTEN", ""), "host:port for metrics and profiles (SLOTKEEPER_ADMIN_LISTEN)")
+	f.StringVar(&c.PublicURL, "public-url", env("PUBLIC_URL", ""), "how providers and browsers reach this server (SLOTKEEPER_PUBLIC_URL)")
+	f.StringVar(&c.TrustedProxies, "trusted-proxies", env("TRUSTED_PROXIES", ""), "addresses or prefixes whose X-Forwarded-For is believed (SLOTKEEPER_TRUSTED_PROXIES)")
+	f.StringVar(&c.LogFormat, "log-format", env("LOG_FORMAT", "text"), "text or json (SLOTKEEPER_LOG_FORMAT)")
+	f.IntVar(&c.MaxSet, "max-set", c.number("MAX_SET", env("MAX_SET", strconv.Itoa(intake.DefaultMaxSet))), "most deliveries in one transaction; 1 turns sets off (SLOTKEEPER_MAX_SET)")
+	f.DurationVar(&c.CalendlyTolerance, "calendly-tolerance", c.duration("CALENDLY_TOLERANCE", env("CALENDLY_TOLERANCE", calendly.DefaultTolerance.String())),
+		"how old a Calendly signature may be (SLOTKEEPER_CALENDLY_TOLERANCE)")
+	c.SecretKey = env("SECRET_KEY", "")
+	c.AdminPassword = env("ADMIN_PASSWORD", "")
+}
+
+func (c *config) number(name, v string) int {
+	n, err := strconv.Atoi(v)
+	if err != nil {
+		c.problems = append(c.problems, fmt.Errorf("SLOTKEEPER_%s: %q is not a number", name, v))
+	}
+	return n
+}
+
+func (c *config) duration(name, v string) time.Duration {
+	d, err := time.ParseDuration(v)
+	if err != nil {
+		c.problems = append(c.problems, fmt.Errorf("SLOTKEEPER_%s: %q is not a duration such as 25h or 5m", name, v))
+	}
+	return d
+}
+
+// validate reports all that is wrong at once.
+func (c *config) validate() error {
+	errs := c.problems
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		errs = append(errs, fmt.Errorf("SLOTKEEPER_LISTEN: %q is not host:port", c.Listen))
+	}
+	if _, _, err := net.SplitHostPort(c.AdminListen); c.AdminListen != "" && err != nil {
+		errs = append(errs, fmt.Errorf("SLOTKEEPER_ADMIN_LISTEN: %q is not host:port", c.AdminListen))
+	}
+	if c.LogFormat != "text" && c.LogFormat != "json" {
+		errs = append(errs, fmt.Errorf("SLOTKEEPER_LOG_FORMAT: %q is neither text nor json", c.LogFormat))
+	}
+	if c.MaxSet < 1 || c.MaxSet > intake.DefaultMaxSet {
+		errs = append(errs, fmt.Errorf("SLOTKEEPER_MAX_SET: %d is not between 1 and %d", c.MaxSet, intake.DefaultMaxSet))
+	}
+	if c.CalendlyTolerance <= 0 {
+		errs = append(errs, fmt.Errorf("SLOTKEEPER_CALENDLY_TOLERANCE: %s is not positive", c.CalendlyTolerance))
+	}
+	var err error
+	if c.publicURL, err = c.public(); err != nil {
+		errs = append(errs, err)
+	}
+	if c.proxies, err = parseProxies(c.TrustedProxies); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (c *config) public() (*url.URL, error) {
+	raw := c.PublicURL
+	if raw == "" {
+		host, port, _ := net.SplitHostPort(c.Listen)
+		if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
+			host = "127.0.0.1"
+		}
+		raw = "http://" + net.JoinHostPort(host, port)
+	}
+	u, err := url.Parse(strings.TrimRight(raw, "/"))
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.Path != "" {
+		return nil, fmt.Errorf("SLOTKEEPER_PUBLIC_URL: %q is not http(s)://host[:port]", raw)
+	}
+	return u, nil
+}
+
+func parseProxies(list string) ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for part := range strings.SplitSeq(list, ",") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			continue
+		}
+		if addr, err := netip.ParseAddr(part); err == nil {
+			out = append(out, netip.PrefixFrom(addr, addr.BitLen()))
+			continue
+		}
+		prefix, err := netip.ParsePrefix(part)
+		if err != nil {
+			return nil, fmt.Errorf("SLOTKEEPER_TRUSTED_PROXIES: %q is neither an address nor a prefix", part)
+		}
+		out = append(out, prefix)
+	}
+	return out, nil
+}
+
+// database is the URL that the store opens.
+func (c *config) database() string {
+	if c.DatabaseURL != "" {
+		return c.DatabaseURL
+	}
+	return "sqlite:" + filepath.Join(c.DataDir, "slotkeeper.db")
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"slotkeeper/booking"
+)
+
+func (c *cli) connectionsCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "connections", Short: "List connections and change their secrets"}
+	cmd.AddCommand(c.connectionsList(), c.connectionsRotate())
+	return cmd
+}
+
+func (c *cli) connectionsList() *cobra.Command {
+	cmd := &cobra.Command{Use: "list", Short: "List the connections", Args: cobra.NoArgs}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return c.with(cmd.Context(), func(inst *installation) error {
+			all, err := inst.store.Connections(cmd.Context())
+			if err != nil {
+				return err
+			}
+			out := make([]connectionJSON, 0, len(all))
+			for _, conn := range all {
+				out = append(out, c.connectionJSON(conn))
+			}
+			if *asJSON {
+				return c.printJSON(out)
+			}
+			w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
+			for _, o := range out {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", o.ID, o.Provider, o.Name, o.WebhookURL)
+			}
+			return w.Flush()
+		})
+	}
+	return cmd
+}
+
+func (c *cli) connectionsRotate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "rotate ID",
+		Short: "Give a connection a new secret; the one before stays good until --finish",
+		Long: `Give a connection a new secret and print it.
+
+From then on posts are accepted that are signed with either, so that nothing is
+lost until the new one is entered at the provider. Then run it with --finish:
+the old secret verifies nothing any more.`,
+		Args: cobra.ExactArgs(1),
+	}
+	finish := cmd.Flags().Bool("finish", false, "forget the secret before")
+	secret := c.secretFlag(cmd, "signing-secret", "the new secret (made when absent)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id, err := parseID("connection", args[0])
+		if err != nil {
+			return err
+		}
+		return c.with(cmd.Context(), func(inst *installation) error {
+			conn, err := inst.store.Connection(cmd.Context(), id)
+			if err != nil {
+				return fmt.Errorf("connection %s: %w", id, err)
+			}
+			out := c.connectionJSON(conn)
+			if *finish {
+				if err := inst.store.DropPreviousSecret(cmd.Context(), id); err != nil {
+					return err
+				}
+				return c.printJSON(out)
+			}
+			next, err := secret()
+			if err != nil {
+				return err
+			}
+			if next == "" {
+				next = newSigningSecret()
+				out.SigningSecret = next
+			}
+			if err := checkSecret(next); err != nil {
+				return err
+			}
+			if err := inst.store.RotateSecret(cmd.Context(), id, next); err != nil {
+				return err
+			}
+			return c.printJSON(out)
+		})
+	}
+	return cmd
+}
+
+func parseID(what, s string) (uuid.UUID, error) {
+	id, err := uuid.Parse(s)
+	if err != nil {
+		return id, &booking.InvalidError{Field: what, Detail: fmt.Sprintf("%q is not an id such as 0190a2b4-…", s)}
+	}
+	return id, nil
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// environment is what a command has from outside.
+type environment struct {
+	getenv func(string) string
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+}
+
+// cli is what all commands share.
+type cli struct {
+	environment
+	cfg config
+	now func() time.Time
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, env environment) int {
+	c := &cli{environment: env, now: func() time.Time { return time.Now().UTC() }}
+	root := c.command()
+	root.SetArgs(args)
+	root.SetIn(env.stdin)
+	root.SetOut(env.stdout)
+	root.SetErr(env.stderr)
+	if err := root.ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(env.stderr, "slotkeeper:", err)
+		return 1
+	}
+	return 0
+}
+
+func (c *cli) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "slotkeeper",
+		Short:         "One slot calendar over Calendly, Cal.com and Acuity, fed by their webhooks",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			return c.cfg.validate()
+		},
+	}
+	c.cfg.bind(root.PersistentFlags(), c.getenv)
+	root.AddCommand(
+		c.serveCommand(), c.demoCommand(), c.migrateCommand(), c.connectCommand(), c.connectionsCommand(),
+		c.resourcesCommand(), c.sendCommand(), c.tokenCommand(), c.userCommand(), c.versionCommand(),
+	)
+	return root
+}
+
+func (c *cli) logger() *slog.Logger {
+	if c.cfg.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(c.stderr, nil))
+	}
+	return slog.New(slog.NewTextHandler(c.stderr, nil))
+}
+
+// printJSON prints a value as the commands' JSON.
+func (c *cli) printJSON(v any) error {
+	enc := json.NewEncoder(c.stdout)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+func jsonFlag(cmd *cobra.Command) *bool {
+	return cmd.Flags().Bool("json", false, "print JSON")
+}

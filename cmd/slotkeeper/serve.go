@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"slotkeeper/booking"
+	"slotkeeper/booking/intake"
+	"slotkeeper/web"
+)
+
+func (c *cli) serveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve",
+		Short: "Serve webhooks, pages and API until interrupted",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.with(cmd.Context(), func(inst *installation) error {
+				link, err := inst.accounts.Begin(cmd.Context(), c.cfg.AdminPassword)
+				if err != nil {
+					return err
+				}
+				if link != "" {
+					fmt.Fprintf(c.stderr, "\nNobody can sign in yet. Open this link once, within a day, to make the administrator:\n\n    %s/link/%s\n\n", c.cfg.publicURL, link)
+				}
+				return c.serve(cmd.Context(), inst, c.logger(), nil)
+			})
+		},
+	}
+}
+
+// The main listener's time limits. A webhook is small, and an export will be
+// the longest answer.
+const (
+	headerTimeout   = 10 * time.Second
+	readTimeout     = 30 * time.Second
+	writeTimeout    = 2 * time.Minute
+	idleTimeout     = 2 * time.Minute
+	maxHeader       = 64 << 10
+	shutdownTimeout = 25 * time.Second
+)
+
+// serve runs until ctx ends: then it stops to listen, answers what it has read,
+// and commits what it has taken. ready is called once it listens.
+func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, ready func(ctx context.Context) error) error {
+	all := adapters(&c.cfg)
+	names := make([]string, 0, len(all))
+	for name := range all {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	metrics := web.NewMetrics(names, inst.store, c.now)
+	in := intake.New(inst.store, intake.Options{MaxSet: c.cfg.MaxSet, Now: c.now, Log: log, Observe: observe(metrics)})
+	defer in.Stop()
+
+	handler, err := web.New(web.Deps{
+		Log: log, Now: c.now, Records: inst.store, Accounts: inst.accounts, Intake: in, Metrics: metrics,
+		Providers: all, EmailKey: inst.emailKey, Sessions: inst.store.WebSessions(c.now), PublicURL: c.cfg.publicURL,
+		TrustedProxies: c.cfg.proxies, Zone: time.Local, Version: version(), MetricsElsewhere: c.cfg.AdminListen != "",
+	})
+	if err != nil {
+		return err
+	}
+
+	group, ctx := errgroup.WithContext(ctx)
+	listen := func(address, name string, h http.Handler, writeTimeout time.Duration) error {
+		var lc net.ListenConfig
+		l, err := lc.Listen(ctx, "tcp", address)
+		if err != nil {
+			return fmt.Errorf("listen: %w", err)
+		}
+		log.Info("serving", "listener", name, "address", l.Addr().String(), "version", version())
+		s := &http.Server{
+			Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+			IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		}
+		group.Go(func() error {
+			if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				return err
+			}
+			return nil
+		})
+		group.Go(func() error {
+			<-ctx.Done()
+			stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+			defer cancel()
+			return s.Shutdown(stop)
+		})
+		return nil
+	}
+	err = listen(c.cfg.Listen, "main", handler, writeTimeout)
+	if err == nil && c.cfg.AdminListen != "" {
+		// A profile takes as long as it is asked to.
+		err = listen(c.cfg.AdminListen, "admin", web.NewAdmin(metrics), 0)
+	}
+	if err == nil && ready != nil {
+		group.Go(func() error { return ready(ctx) })
+	}
+	if err != nil {
+		group.Go(func() error { return err })
+	}
+	err = group.Wait()
+	log.Info("stopped", "reason", reasonOf(err))
+	return err
+}
+
+func reasonOf(err error) string {
+	if err == nil {
+		return "asked to"
+	}
+	return strings.SplitN(err.Error(), "\n", 2)[0]
+}
+
+func observe(m *web.Metrics) func([]booking.Post, []booking.Answer) {
+	return func(set []booking.Post, answers []booking.Answer) {
+		m.SetApplied(len(set))
+		for _, a := range answers {
+			for _, t := range a.Transitions {
+				m.Transitioned(t.Event, t.Outcome, t.Reason)
+			}
+		}
+	}
+}

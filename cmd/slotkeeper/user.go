@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"slotkeeper/booking/access"
+)
+
+func (c *cli) userCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "user", Short: "Add people, set passwords, lock people out"}
+	cmd.AddCommand(c.userAdd(), c.userPasswd(), c.userDisable())
+	return cmd
+}
+
+func (c *cli) userAdd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "add NAME --role viewer|operator|administrator",
+		Short: "Add a user; without a password a one-time sign-in link is printed",
+		Args:  cobra.ExactArgs(1),
+	}
+	role := cmd.Flags().String("role", string(access.Viewer), "viewer, operator or administrator")
+	password := c.secretFlag(cmd, "password", "the password (without one, a sign-in link is printed)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		secret, err := password()
+		if err != nil {
+			return err
+		}
+		return c.with(cmd.Context(), func(inst *installation) error {
+			u, err := inst.accounts.AddUser(cmd.Context(), access.System, args[0], access.Role(*role), secret)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.stdout, "added %s, %s\n", u.Name, u.Role)
+			if secret != "" {
+				return nil
+			}
+			link, err := inst.accounts.SignInLink(cmd.Context(), access.System, u.ID)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.stdout, "sign in once, within an hour, and set a password under Settings:\n%s/link/%s\n", c.cfg.publicURL, link)
+			return nil
+		})
+	}
+	return cmd
+}
+
+func (c *cli) userPasswd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "passwd NAME", Short: "Set a user's password and end their sessions; it is read from the standard input unless given",
+		Args: cobra.ExactArgs(1),
+	}
+	password := c.secretFlag(cmd, "password", "the new password")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		secret, err := password()
+		if err == nil && secret == "" {
+			secret, err = c.readSecret("-")
+		}
+		if err != nil {
+			return err
+		}
+		return c.with(cmd.Context(), func(inst *installation) error {
+			if err := inst.accounts.SetPassword(cmd.Context(), access.System, args[0], secret); err != nil {
+				return fmt.Errorf("user %s: %w", args[0], err)
+			}
+			fmt.Fprintln(c.stdout, "password set")
+			return nil
+		})
+	}
+	return cmd
+}
+
+func (c *cli) userDisable() *cobra.Command {
+	return &cobra.Command{
+		Use: "disable NAME", Short: "Lock a user out at once", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd.Context(), func(inst *installation) error {
+				if err := inst.accounts.DisableUser(cmd.Context(), access.System, args[0]); err != nil {
+					return fmt.Errorf("user %s: %w", args[0], err)
+				}
+				fmt.Fprintln(c.stdout, "disabled")
+				return nil
+			})
+		},
+	}
+}

@@ -1,0 +1,300 @@
+package providertest
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"flag"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"slotkeeper/booking"
+	"slotkeeper/providers"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// Case is a post as the provider sends it.
+type Case struct {
+	// File of the body in testdata. Its golden delivery is
+	// testdata/golden/<File>.delivery.json.
+	File string
+	// Header is what came with it. Nil: the adapter's Sign makes it.
+	Header http.Header
+	// SignatureHeader names the header that Sign must make alike, byte by byte,
+	// when Header is given.
+	SignatureHeader string
+	// Secret that signed it; "" when nobody could verify it.
+	Secret string
+	// Now is when it arrives.
+	Now time.Time
+	// Hidden are texts in the body that Redact must take out.
+	Hidden []string
+	// Shown are texts in the body that Redact must leave.
+	Shown []string
+}
+
+// Origin is where the suite's posts come in. Its e-mail keys are stable, so that
+// golden files are.
+func Origin(p providers.Provider) providers.Origin {
+	id := uuid.MustParse("00000000-0000-4000-8000-00000000c0de")
+	base := p.APIBase()
+	if base == "" {
+		base = id.String()
+	}
+	return providers.Origin{
+		Source:       booking.Source{Provider: p.Name(), Base: base},
+		ConnectionID: id,
+		EmailKey: func(email string) string {
+			m := hmac.New(sha256.New, []byte("pepper of the tests"))
+			m.Write([]byte(email))
+			return hex.EncodeToString(m.Sum(nil)[:12])
+		},
+	}
+}
+
+// Run is the suite.
+func Run(t *testing.T, p providers.Provider, cases ...Case) {
+	t.Helper()
+	if len(cases) == 0 {
+		t.Fatal("an adapter without fixtures is not tested")
+	}
+	mutate := map[booking.Kind]bool{}
+	for _, c := range cases {
+		t.Run(c.File, func(t *testing.T) {
+			body := read(t, filepath.Join("testdata", c.File))
+			if c.Secret == "" {
+				refusesAll(t, p, c, body)
+			} else {
+				signatures(t, p, c, body)
+			}
+			d := golden(t, p, c, body)
+			redacts(t, p, c, body)
+			if d.Event != nil && !mutate[d.Kind] {
+				mutate[d.Kind] = true
+				mutated(t, p, body)
+			}
+		})
+	}
+	t.Run("junk", func(t *testing.T) { junk(t, p) })
+	t.Run("cut short", func(t *testing.T) { cutShort(t, p, read(t, filepath.Join("testdata", cases[0].File))) })
+}
+
+func read(t *testing.T, file string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func refusesAll(t *testing.T, p providers.Provider, c Case, body []byte) {
+	t.Helper()
+	for _, s := range []providers.Secrets{{}, {Current: "a secret"}, {Current: "no-secret-provided"}} {
+		if by, err := p.Verify(providers.Request{Header: c.Header, Body: body}, s, c.Now); err == nil {
+			t.Errorf("a post that nobody signed was verified by %q", by)
+		}
+	}
+}
+
+func signatures(t *testing.T, p providers.Provider, c Case, body []byte) {
+	t.Helper()
+	signed := p.Sign(body, c.Secret, c.Now)
+	header := c.Header
+	if header == nil {
+		header = signed
+	} else if got, want := signed.Get(c.SignatureHeader), header.Get(c.SignatureHeader); got != want {
+		t.Errorf("Sign made %s: %q, the provider sent %q", c.SignatureHeader, got, want)
+	}
+	altered := bytes.Clone(body)
+	altered[len(altered)/2] ^= 1
+	unsigned := http.Header{"Content-Type": {"application/json"}}
+
+	for _, v := range []struct {
+		name    string
+		header  http.Header
+		body    []byte
+		secrets providers.Secrets
+		by      string
+		err     error
+	}{
+		{"right", header, body, providers.Secrets{Current: c.Secret}, providers.ByCurrent, nil},
+		{"right, rotating, the new one", header, body, providers.Secrets{Current: c.Secret, Previous: "the one before"}, providers.ByCurrent, nil},
+		{"right, rotating, the old one", header, body, providers.Secrets{Current: "the one after", Previous: c.Secret}, providers.ByPrevious, nil},
+		{"altered", header, altered, providers.Secrets{Current: c.Secret}, "", providers.ErrSignatureInvalid},
+		{"longer", header, append(bytes.Clone(body), ' '), providers.Secrets{Current: c.Secret}, "", providers.ErrSignatureInvalid},
+		{"empty body", header, nil, providers.Secrets{Current: c.Secret}, "", providers.ErrSignatureInvalid},
+		{"unsigned", unsigned, body, providers.Secrets{Current: c.Secret}, "", providers.ErrSignatureMissing},
+		{"wrong key", header, body, providers.Secrets{Current: c.Secret + "x", Previous: "x" + c.Secret}, "", providers.ErrSignatureInvalid},
+		{"no key", header, body, providers.Secrets{}, "", providers.ErrSignatureInvalid},
+		{"signed with an empty key", p.Sign(body, "", c.Now), body, providers.Secrets{}, "", providers.ErrSignatureInvalid},
+		{"signed with an empty key beside a real one", p.Sign(body, "", c.Now), body, providers.Secrets{Current: c.Secret}, "", providers.ErrSignatureInvalid},
+	} {
+		by, err := p.Verify(providers.Request{Header: v.header, Body: v.body}, v.secrets, c.Now)
+		if by != v.by || !errors.Is(err, v.err) {
+			t.Errorf("%s: verified by %q (%v), want %q (%v)", v.name, by, err, v.by, v.err)
+		}
+	}
+}
+
+// golden compares the delivery with the one that was judged right, and gives it.
+func golden(t *testing.T, p providers.Provider, c Case, body []byte) booking.Delivery {
+	t.Helper()
+	header := c.Header
+	if header == nil {
+		header = p.Sign(body, c.Secret, c.Now)
+	}
+	d := p.Parse(providers.Request{Header: header, Body: body}, Origin(p))
+	CheckDelivery(t, d)
+	if again := p.Parse(providers.Request{Header: header, Body: body}, Origin(p)); again.EventKey != d.EventKey {
+		t.Errorf("a copy got another key: %s, then %s", d.EventKey, again.EventKey)
+	}
+	got, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = append(got, '\n')
+	file := filepath.Join("testdata", "golden", c.File+".delivery.json")
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	if want := read(t, file); !bytes.Equal(got, want) {
+		t.Errorf("%s differs (run with -update to accept):\n%s", file, firstDifference(got, want))
+	}
+	return d
+}
+
+func firstDifference(got, want []byte) string {
+	g, w := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
+	for i := range g {
+		if i >= len(w) || g[i] != w[i] {
+			other := "(nothing)"
+			if i < len(w) {
+				other = w[i]
+			}
+			return "got  " + g[i] + "\nwant " + other
+		}
+	}
+	return "the golden file is longer"
+}
+
+func redacts(t *testing.T, p providers.Provider, c Case, body []byte) {
+	t.Helper()
+	out := p.Redact(body)
+	CheckRedaction(t, p, body)
+	for _, secret := range c.Hidden {
+		if !bytes.Contains(body, []byte(secret)) {
+			t.Errorf("the fixture has no %q", secret)
+		}
+		if bytes.Contains(out, []byte(secret)) {
+			t.Errorf("%q is still in the redacted body", secret)
+		}
+	}
+	for _, text := range c.Shown {
+		if !bytes.Contains(out, []byte(text)) {
+			t.Errorf("%q was taken out of the redacted body", text)
+		}
+	}
+}
+
+// CheckDelivery checks what holds of every delivery that an adapter makes.
+func CheckDelivery(t testing.TB, d booking.Delivery) {
+	t.Helper()
+	if d.Kind == "" || d.EventKey == "" {
+		t.Errorf("kind %q and key %q must be set", d.Kind, d.EventKey)
+	}
+	if strings.Contains(d.EventKey, "@") {
+		t.Errorf("an e-mail may stand in the key %q", d.EventKey)
+	}
+	if len(d.EventKey) > 1000 {
+		t.Errorf("the key is %d bytes long", len(d.EventKey))
+	}
+	if (d.Event != nil) != (d.Status == "") {
+		t.Errorf("status %q with event %v", d.Status, d.Event)
+	}
+	if (d.Status == booking.StatusFailed) != (d.Code != "" && d.Error != "") {
+		t.Errorf("status %q with code %q and text %q", d.Status, d.Code, d.Error)
+	}
+	switch d.Status {
+	case "", booking.StatusFailed, booking.StatusIgnored, booking.StatusPending:
+	default:
+		t.Errorf("status %q is not an adapter's to give", d.Status)
+	}
+	if d.Event != nil {
+		checkEvent(t, d)
+	}
+}
+
+func checkEvent(t testing.TB, d booking.Delivery) {
+	t.Helper()
+	e := d.Event
+	if e.Kind != d.Kind || e.Key != d.EventKey || e.Action() == "" {
+		t.Errorf("event %s %q of delivery %s %q", e.Kind, e.Key, d.Kind, d.EventKey)
+	}
+	if e.ExternalID == "" || e.Session.ExternalID == "" || e.Source.Provider == "" {
+		t.Errorf("no identity: %q in session %q of %s", e.ExternalID, e.Session.ExternalID, e.Source)
+	}
+	if e.Predecessor == e.ExternalID || e.Successor == e.ExternalID {
+		t.Errorf("a booking follows itself: %q", e.ExternalID)
+	}
+	checkTime(t, "At", &e.At)
+	checkTime(t, "BookedAt", e.BookedAt)
+	checkTime(t, "StartsAt", e.Session.StartsAt)
+	checkTime(t, "EndsAt", e.Session.EndsAt)
+	if from, to := e.Session.StartsAt, e.Session.EndsAt; (from == nil) != (to == nil) {
+		t.Errorf("half a window: %v to %v", from, to)
+	} else if from != nil && (!to.After(*from) || to.Sub(*from) > booking.MaxLength) {
+		t.Errorf("window %s to %s", from, to)
+	}
+	if e.Session.StartsAt == nil && (e.Kind == booking.KindCreated || e.Kind == booking.KindRequested || e.Kind == booking.KindMoved) {
+		t.Errorf("a %s without its time", e.Kind)
+	}
+	if e.Session.Capacity != nil && *e.Session.Capacity < 1 || e.Seats != nil && *e.Seats < 1 {
+		t.Error("no seat at all")
+	}
+	if (e.Reason != booking.NoReason) != (e.Kind == booking.KindCanceled) {
+		t.Errorf("reason %q of %s", e.Reason, e.Kind)
+	}
+	if !e.Shared && len(e.Attendees) > 1 || len(e.Attendees) > providers.MaxAttendees {
+		t.Errorf("%d attendees", len(e.Attendees))
+	}
+	for _, a := range e.Attendees {
+		if a.Email != booking.NormalizeEmail(a.Email) || (a.Email == "") != (a.Key == "") {
+			t.Errorf("an attendee's e-mail is not in its one spelling, or has no key")
+		}
+		if (a.NoShow != nil) != (e.Kind == booking.KindNoShow) {
+			t.Errorf("no-show %v of %s", a.NoShow, e.Kind)
+		}
+	}
+	for _, h := range e.Session.Hosts {
+		if h.ExternalID == "" || h.Email != booking.NormalizeEmail(h.Email) || h.Named && h.Email != "" {
+			t.Errorf("host %+v", h)
+		}
+	}
+}
+
+func checkTime(t testing.TB, name string, at *time.Time) {
+	t.Helper()
+	if at == nil {
+		return
+	}
+	if at.IsZero() || at.Location() != time.UTC || !at.Equal(at.Truncate(time.Microsecond)) {
+		t.Errorf("%s is %s: not UTC in microseconds", name, at)
+	}
+}

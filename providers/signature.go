@@ -1,0 +1,38 @@
+package providers
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+// MatchSecret asks match about each secret that there is and says which one fits.
+// An empty secret is never asked about: it verifies nothing.
+func MatchSecret(s Secrets, match func(secret string) bool) (by string, ok bool) {
+	if s.Current != "" && match(s.Current) {
+		return ByCurrent, true
+	}
+	if s.Previous != "" && match(s.Previous) {
+		return ByPrevious, true
+	}
+	return "", false
+}
+
+// SumHex is the lower-case hex HMAC-SHA256 of the parts, one after the other.
+func SumHex(secret string, parts ...[]byte) string {
+	return hex.EncodeToString(sum(secret, parts))
+}
+
+// FitsHex compares a hex HMAC-SHA256 with that of the parts, in constant time.
+func FitsHex(signature, secret string, parts ...[]byte) bool {
+	given, err := hex.DecodeString(signature)
+	return err == nil && len(given) == sha256.Size && hmac.Equal(given, sum(secret, parts))
+}
+
+func sum(secret string, parts [][]byte) []byte {
+	m := hmac.New(sha256.New, []byte(secret))
+	for _, p := range parts {
+		m.Write(p)
+	}
+	return m.Sum(nil)
+}

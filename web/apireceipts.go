@@ -1,0 +1,70 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"slotkeeper/booking"
+)
+
+// receiptJSON is a webhook event, however many copies of it came.
+type receiptJSON struct {
+	ID           uuid.UUID             `json:"id"`
+	Provider     string                `json:"provider"`
+	ConnectionID uuid.UUID             `json:"connection_id"`
+	EventKey     string                `json:"event_key"`
+	Kind         booking.Kind          `json:"kind"`
+	Status       booking.ReceiptStatus `json:"status"`
+	Deliveries   int                   `json:"deliveries" doc:"How many copies came, the first included"`
+	ReceivedAt   time.Time             `json:"received_at"`
+	ProcessedAt  *time.Time            `json:"processed_at"`
+	Error        *string               `json:"error"`
+}
+
+func newReceiptJSON(v booking.ReceiptView) receiptJSON {
+	return receiptJSON{
+		ID: v.ID, Provider: v.Provider, ConnectionID: v.ConnectionID, EventKey: v.EventKey, Kind: v.Kind,
+		Status: v.Status, Deliveries: v.Deliveries, ReceivedAt: v.ReceivedAt.UTC(), ProcessedAt: utc(v.ProcessedAt),
+		Error: orNull(explain(booking.Answer{Status: v.Status, Reason: v.Reason, Code: v.Code, Error: v.Error})),
+	}
+}
+
+type receiptsInput struct {
+	paging
+	windowFilter
+	sourceFilter
+	bookingFilter
+	statusFilter
+}
+
+func (in *receiptsInput) filter() (f booking.Filter, err error) {
+	err = errors.Join(
+		in.windowFilter.into(&f), in.sourceFilter.into(&f), in.bookingFilter.into(&f),
+		in.statusFilter.into(&f, texts(booking.ReceiptStatuses())...))
+	return f, err
+}
+
+func (s *server) registerReceipts(api huma.API) {
+	operation(s, api, "/receipts", "list-receipts", "Webhook events, newest first",
+		func(ctx context.Context, in *receiptsInput) (list[receiptJSON], error) {
+			f, err := in.filter()
+			if err != nil {
+				return list[receiptJSON]{}, err
+			}
+			all, err := s.Records.Receipts(ctx, f, in.page())
+			return listOf(all, newReceiptJSON), err
+		})
+	operation(s, api, "/receipts/{id}", "get-receipt", "One webhook event",
+		func(ctx context.Context, in *pathID) (receiptJSON, error) {
+			id, err := in.parse()
+			if err != nil {
+				return receiptJSON{}, err
+			}
+			v, err := s.Records.Receipt(ctx, id)
+			return newReceiptJSON(v), err
+		})
+}

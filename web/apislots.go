@@ -1,0 +1,60 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"slotkeeper/booking"
+)
+
+// slotJSON is a session's claim on a resource.
+type slotJSON struct {
+	ID         uuid.UUID          `json:"id"`
+	ResourceID uuid.UUID          `json:"resource_id"`
+	SessionID  uuid.UUID          `json:"session_id"`
+	StartsAt   time.Time          `json:"starts_at"`
+	EndsAt     time.Time          `json:"ends_at"`
+	Status     booking.SlotStatus `json:"status" enum:"active,tentative,waiting,released"`
+	BookingIDs []uuid.UUID        `json:"booking_ids" nullable:"false" doc:"The session's bookings that are not canceled"`
+}
+
+func newSlotJSON(v booking.SlotView) slotJSON {
+	return slotJSON{
+		ID: v.ID, ResourceID: v.ResourceID, SessionID: v.SessionID,
+		StartsAt: v.StartsAt.UTC(), EndsAt: v.EndsAt.UTC(), Status: v.Status, BookingIDs: orEmpty(v.BookingIDs),
+	}
+}
+
+var slotStatuses = []booking.SlotStatus{booking.SlotActive, booking.SlotTentative, booking.SlotWaiting, booking.SlotReleased}
+
+type slotsInput struct {
+	paging
+	windowFilter
+	sourceFilter
+	resourceFilter
+	bookingFilter
+	statusFilter
+}
+
+func (in *slotsInput) filter() (f booking.Filter, err error) {
+	err = errors.Join(
+		in.windowFilter.into(&f), in.sourceFilter.into(&f), in.resourceFilter.into(&f), in.bookingFilter.into(&f),
+		in.statusFilter.into(&f, texts(slotStatuses)...))
+	return f, err
+}
+
+func (s *server) registerSlots(api huma.API) {
+	operation(s, api, "/slots", "list-slots", "Slots, by their start",
+		func(ctx context.Context, in *slotsInput) (list[slotJSON], error) {
+			f, err := in.filter()
+			if err != nil {
+				return list[slotJSON]{}, err
+			}
+			all, err := s.Records.Slots(ctx, f, in.page())
+			return listOf(all, newSlotJSON), err
+		})
+}

@@ -1,0 +1,81 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"slotkeeper/booking"
+)
+
+// transitionJSON is a row of the audit log. From is null when the booking was
+// not known before.
+type transitionJSON struct {
+	Seq        int64           `json:"seq"`
+	ID         uuid.UUID       `json:"id"`
+	BookingID  *uuid.UUID      `json:"booking_id"`
+	ReceiptID  *uuid.UUID      `json:"receipt_id"`
+	Event      booking.Action  `json:"event"`
+	From       *string         `json:"from"`
+	To         *string         `json:"to"`
+	Outcome    booking.Outcome `json:"outcome" enum:"applied,rejected"`
+	Reason     *string         `json:"reason"`
+	OccurredAt time.Time       `json:"occurred_at"`
+	RecordedAt time.Time       `json:"recorded_at"`
+	Actor      booking.Actor   `json:"actor"`
+}
+
+func newTransitionJSON(v booking.TransitionView) transitionJSON {
+	return transitionJSON{
+		Seq: v.Seq, ID: v.ID, BookingID: orNullID(v.BookingID), ReceiptID: orNullID(v.ReceiptID),
+		Event: v.Event, From: orNull(string(v.From)), To: orNull(string(v.To)),
+		Outcome: v.Outcome, Reason: orNull(string(v.Reason)),
+		OccurredAt: v.OccurredAt.UTC(), RecordedAt: v.RecordedAt.UTC(), Actor: v.Actor,
+	}
+}
+
+type transitionsInput struct {
+	paging
+	windowFilter
+	sourceFilter
+	resourceFilter
+	bookingFilter
+	statusFilter
+	reasonFilter
+	Outcome string `query:"outcome" doc:"applied or rejected"`
+}
+
+func (in *transitionsInput) filter() (f booking.Filter, err error) {
+	if in.Outcome != "" {
+		f.Outcome = booking.Outcome(in.Outcome)
+		err = oneOf("outcome", in.Outcome, texts([]booking.Outcome{booking.Applied, booking.Rejected}))
+	}
+	err = errors.Join(err,
+		in.windowFilter.into(&f), in.sourceFilter.into(&f), in.resourceFilter.into(&f), in.bookingFilter.into(&f),
+		in.statusFilter.into(&f, texts(booking.Statuses())...), in.reasonFilter.into(&f, allReasons...))
+	return f, err
+}
+
+func (s *server) registerTransitions(api huma.API) {
+	operation(s, api, "/transitions", "list-transitions", "The audit log, newest first",
+		func(ctx context.Context, in *transitionsInput) (list[transitionJSON], error) {
+			f, err := in.filter()
+			if err != nil {
+				return list[transitionJSON]{}, err
+			}
+			all, err := s.Records.Transitions(ctx, f, in.page())
+			return listOf(all, newTransitionJSON), err
+		})
+	operation(s, api, "/transitions/{id}", "get-transition", "One row of the audit log",
+		func(ctx context.Context, in *pathID) (transitionJSON, error) {
+			id, err := in.parse()
+			if err != nil {
+				return transitionJSON{}, err
+			}
+			v, err := s.Records.Transition(ctx, id)
+			return newTransitionJSON(v), err
+		})
+}

@@ -1,0 +1,208 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"slotkeeper/booking"
+	"slotkeeper/calendar"
+)
+
+type bookingPageView struct {
+	entry
+	Connection string
+	Calendar   string // the calendar around it
+	When       string
+	Theirs     string // when, in the invitee's own zone; "" when that is the viewer's
+	Chain      []chainLink
+	Timeline   []timelineItem
+	More       bool // the timeline has older items
+}
+
+// chainLink is one booking of a chain of reschedules.
+type chainLink struct {
+	entry
+	Current bool
+}
+
+// timelineItem is a receipt with the transitions that it made, or transitions
+// that came of another booking's receipt.
+type timelineItem struct {
+	At          time.Time
+	Receipt     *booking.ReceiptView
+	Explained   string
+	Transitions []booking.TransitionView
+	Payload     *payload
+	Link        string // shows the payload
+}
+
+// payload is what a provider sent, without the secrets in it.
+type payload struct {
+	Body   string
+	Gone   bool // emptied by retention
+	Copies []booking.Copy
+}
+
+func (s *server) bookingPage(c echo.Context) error {
+	ctx, who := c.Request().Context(), s.viewer(c)
+	id, err := parseID(c.Param("id"))
+	if err != nil {
+		return err
+	}
+	b, err := s.Records.Booking(ctx, id)
+	if err != nil {
+		return err
+	}
+	names, err := s.names(ctx)
+	if err != nil {
+		return err
+	}
+	q := readCalendarQuery(c.QueryParams(), who.zone, s.Now())
+	v := bookingPageView{
+		entry: newEntry(b, q, names, who.language), Connection: names.connection[b.ConnectionID],
+		Calendar: q.Link(), Theirs: theirs(b, q, who.language),
+	}
+	if b.StartsAt != nil {
+		v.Calendar = q.Around(calendar.DateOf(*b.StartsAt, q.Zone))
+	}
+	if v.Holders, err = s.holders(ctx, b.ConflictsWith, q, who.language); err != nil {
+		return err
+	}
+	if v.Chain, err = s.chain(ctx, b, q, names, who.language); err != nil {
+		return err
+	}
+	if v.Timeline, v.More, err = s.timeline(ctx, b.ID); err != nil {
+		return err
+	}
+	if who.operator() {
+		if err := s.openPayload(c, v.Timeline, q); err != nil {
+			return err
+		}
+	}
+	return s.page(c, http.StatusOK, "booking", page{Title: "booking.title", Section: "calendar", Zone: q.Zone, Data: v})
+}
+
+// theirs is the time where the invitee is.
+func theirs(b booking.View, q calendarQuery, l *language) string {
+	zone, err := loadZone(b.Invitee.Timezone)
+	if err != nil || zone.String() == q.Zone.String() || b.StartsAt == nil || b.EndsAt == nil {
+		return ""
+	}
+	return l.dates.span(b.StartsAt.In(zone), b.EndsAt.In(zone))
+}
+
+func (s *server) holders(ctx context.Context, ids []uuid.UUID, q calendarQuery, l *language) ([]holder, error) {
+	var out []holder
+	for _, id := range ids {
+		other, err := s.Records.Booking(ctx, id)
+		if errors.Is(err, booking.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, newHolder(other, q, l))
+	}
+	return out, nil
+}
+
+// chain is the reschedules that the booking belongs to; nil when it stands alone.
+func (s *server) chain(ctx context.Context, b booking.View, q calendarQuery, names names, l *language) ([]chainLink, error) {
+	all, err := s.Records.Chain(ctx, b.ChainID)
+	if err != nil || len(all) < 2 {
+		return nil, err
+	}
+	out := make([]chainLink, len(all))
+	for i, o := range all {
+		out[i] = chainLink{entry: newEntry(o, q, names, l), Current: o.ID == b.ID}
+	}
+	return out, nil
+}
+
+// timeline is what happened to a booking, newest first.
+func (s *server) timeline(ctx context.Context, id uuid.UUID) ([]timelineItem, bool, error) {
+	f, p := booking.Filter{BookingID: &id}, booking.Page{Limit: booking.MaxLimit}
+	transitions, err := s.Records.Transitions(ctx, f, p)
+	if err != nil {
+		return nil, false, err
+	}
+	receipts, err := s.Records.Receipts(ctx, f, p)
+	if err != nil {
+		return nil, false, err
+	}
+	return mergeTimeline(receipts.Items, transitions.Items), transitions.Next != "" || receipts.Next != "", nil
+}
+
+func mergeTimeline(receipts []booking.ReceiptView, transitions []booking.TransitionView) []timelineItem {
+	var out []timelineItem
+	at := map[uuid.UUID]int{}
+	for _, r := range receipts {
+		at[r.ID] = len(out)
+		out = append(out, timelineItem{
+			At: r.ReceivedAt, Receipt: &r,
+			Explained: explain(booking.Answer{Status: r.Status, Code: r.Code, Error: r.Error}),
+		})
+	}
+	for _, t := range transitions {
+		if i, ok := at[t.ReceiptID]; ok {
+			out[i].Transitions = append(out[i].Transitions, t)
+			continue
+		}
+		out = append(out, timelineItem{At: t.RecordedAt, Transitions: []booking.TransitionView{t}})
+	}
+	slices.SortStableFunc(out, func(a, b timelineItem) int { return cmp.Compare(b.At.UnixNano(), a.At.UnixNano()) })
+	return out
+}
+
+// openPayload adds what the provider sent to the receipt that the query names,
+// and links for the others.
+func (s *server) openPayload(c echo.Context, items []timelineItem, q calendarQuery) error {
+	for i := range items {
+		r := items[i].Receipt
+		if r == nil {
+			continue
+		}
+		if r.ID.String() == c.QueryParam("receipt") {
+			p, err := s.payload(c.Request().Context(), *r)
+			if err != nil {
+				return err
+			}
+			items[i].Payload = p
+			continue
+		}
+		link := "?receipt=" + r.ID.String()
+		if q.Zone.String() != q.ownZone.String() {
+			link += "&zone=" + q.Zone.String()
+		}
+		items[i].Link = link + "#r-" + r.ID.String()
+	}
+	return nil
+}
+
+// payload reads a receipt's body and takes the secrets out of it, as its
+// adapter knows them. A body whose adapter is gone is not shown.
+func (s *server) payload(ctx context.Context, r booking.ReceiptView) (*payload, error) {
+	copies, err := s.Records.Copies(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := &payload{Copies: copies}
+	body, err := s.Records.ReceiptBody(ctx, r.ID)
+	if err != nil && !errors.Is(err, booking.ErrNotFound) {
+		return nil, err
+	}
+	provider, known := s.Providers[r.Provider]
+	if len(body) == 0 || !known {
+		out.Gone = true
+		return out, nil
+	}
+	out.Body = string(provider.Redact(body))
+	return out, nil
+}

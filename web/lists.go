@@ -1,0 +1,57 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"slotkeeper/booking"
+	"slotkeeper/providers"
+)
+
+type connectionsView struct {
+	Connections []connectionRow
+	Providers   []string
+	PublicURL   string
+}
+
+type connectionRow struct {
+	providers.Connection
+	WebhookURL string
+}
+
+// connectionsPage lists the accounts. Connecting one is a command's work; the
+// page says which.
+func (s *server) connectionsPage(c echo.Context) error {
+	all, err := s.Records.Connections(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	v := connectionsView{PublicURL: s.PublicURL.String()}
+	for _, conn := range all {
+		v.Connections = append(v.Connections, connectionRow{Connection: conn, WebhookURL: s.webhookURL(conn)})
+	}
+	for name := range s.Providers {
+		v.Providers = append(v.Providers, name)
+	}
+	slices.Sort(v.Providers)
+	return s.page(c, http.StatusOK, "connections", page{Title: "connections.title", Section: "connections", Data: v})
+}
+
+type resourcesView struct {
+	Resources []booking.ResourceView
+}
+
+func (s *server) resourcesPage(c echo.Context) error {
+	all, err := s.Records.Resources(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b booking.ResourceView) int {
+		return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
+	})
+	return s.page(c, http.StatusOK, "resources", page{Title: "resources.title", Section: "resources", Data: resourcesView{all}})
+}

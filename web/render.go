@@ -1,0 +1,149 @@
+package web
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"slotkeeper/booking"
+	"slotkeeper/booking/access"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// renderer holds every page in every language, parsed at start: a template that
+// does not parse keeps the server from starting.
+type renderer struct {
+	pages map[string]map[string]*template.Template // language, page
+}
+
+func loadTemplates(l *languages, a assets) (*renderer, error) {
+	entries, err := templateFiles.ReadDir("templates")
+	if err != nil {
+		return nil, fmt.Errorf("web: templates: %w", err)
+	}
+	r := &renderer{pages: map[string]map[string]*template.Template{}}
+	for _, lang := range l.all {
+		pages := map[string]*template.Template{}
+		for _, e := range entries {
+			name := strings.TrimSuffix(e.Name(), path.Ext(e.Name()))
+			if e.IsDir() || name == "layout" {
+				continue
+			}
+			t, err := template.New("layout.html").Funcs(functions(lang, a)).
+				ParseFS(templateFiles, "templates/layout.html", "templates/partials/*.html", "templates/"+e.Name())
+			if err != nil {
+				return nil, fmt.Errorf("web: template %s: %w", name, err)
+			}
+			pages[name] = t
+		}
+		r.pages[lang.tag] = pages
+	}
+	return r, nil
+}
+
+// functions are what templates may call. Text is never put together in a
+// template: each sentence is one message.
+func functions(l *language, a assets) template.FuncMap {
+	return template.FuncMap{
+		"t":     l.t,
+		"n":     l.n,
+		"named": func(set string, value any) string { return l.named(set, fmt.Sprint(value)) },
+		"actor": l.actor,
+		"asset": a.address,
+		"stamp": func(t time.Time, zone *time.Location) string { return l.dates.stamp(t.In(zone)) },
+		"exact": func(t time.Time, zone *time.Location) string { return l.dates.exact(t.In(zone)) },
+		"span":  func(from, to time.Time, zone *time.Location) string { return l.dates.span(from.In(zone), to.In(zone)) },
+		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"icon":  icon,
+		"dict":  func(pairs ...any) map[string]any { return dataOf(pairs) }, // several values for a partial
+	}
+}
+
+// icon is the sign that stands before a state's name, so that colour is never
+// alone.
+func icon(s booking.Status) string {
+	switch s {
+	case booking.Active:
+		return "✓"
+	case booking.Pending:
+		return "◌"
+	case booking.Conflicted:
+		return "⚠"
+	case booking.Canceled:
+		return "×"
+	case booking.New:
+		return "•"
+	}
+	return "•"
+}
+
+// page is what the layout needs of every page. Title is a message's key.
+type page struct {
+	Title   string
+	Section string
+	Wide    bool
+	Data    any
+
+	// Filled in by page.
+	Lang     string
+	User     *access.User
+	Operator bool
+	Zone     *time.Location
+	Version  string
+}
+
+// page renders into a buffer first, so that a template that fails never sends
+// half a page.
+func (s *server) page(c echo.Context, status int, name string, p page) error {
+	who := s.viewer(c)
+	p.Lang, p.User, p.Operator, p.Version = who.language.tag, who.user, who.operator(), s.Version
+	if p.Zone == nil {
+		p.Zone = who.zone
+	}
+	t, ok := s.render.pages[p.Lang][name]
+	if !ok {
+		return fmt.Errorf("web: there is no page %q", name)
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, p); err != nil {
+		return fmt.Errorf("web: render %s: %w", name, err)
+	}
+	c.Response().Header().Set("Content-Language", p.Lang)
+	c.Response().Header().Set("Vary", "Cookie, Accept-Language")
+	return c.HTMLBlob(status, b.Bytes())
+}
+
+type problemView struct {
+	Problem *Problem
+	Title   string
+	Help    string
+	Retry   bool
+}
+
+// problemPage says what happened and what to do.
+func (s *server) problemPage(c echo.Context, p *Problem) error {
+	l := s.viewer(c).language
+	code := p.Code
+	if !l.has("problem." + code + ".title") {
+		code = codeInternal
+		if p.Status < http.StatusInternalServerError {
+			code = "bad_request"
+		}
+	}
+	return s.page(c, p.Status, "problem", page{
+		Title: "problem." + code + ".title",
+		Data: problemView{
+			Problem: p, Title: l.t("problem." + code + ".title"), Help: l.t("problem." + code + ".help"),
+			Retry: p.Status >= http.StatusInternalServerError,
+		},
+	})
+}

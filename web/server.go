@@ -1,0 +1,164 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"slotkeeper/booking"
+	"slotkeeper/booking/access"
+	"slotkeeper/providers"
+)
+
+// Records is what pages and API read. Bookings come in order of their start,
+// those without a time last; slots in order of their start; transitions and
+// receipts newest first.
+type Records interface {
+	bookingRecords
+	auditRecords
+	receiptRecords
+	connectionRecords
+	Slots(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[booking.SlotView], error)
+	Resources(ctx context.Context) ([]booking.ResourceView, error)
+	// Ready fails when the database cannot be written.
+	Ready(ctx context.Context) error
+}
+
+type bookingRecords interface {
+	Bookings(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[booking.View], error)
+	Booking(ctx context.Context, id uuid.UUID) (booking.View, error)
+	Chain(ctx context.Context, chainID uuid.UUID) ([]booking.View, error)
+}
+
+type auditRecords interface {
+	Transitions(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[booking.TransitionView], error)
+	Transition(ctx context.Context, id uuid.UUID) (booking.TransitionView, error)
+	// Tally counts the filter's transitions by provider, outcome and reason.
+	Tally(ctx context.Context, f booking.Filter) ([]booking.Tally, error)
+}
+
+type receiptRecords interface {
+	Receipts(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[booking.ReceiptView], error)
+	Receipt(ctx context.Context, id uuid.UUID) (booking.ReceiptView, error)
+	// ReceiptBody is the raw body; empty once retention emptied it.
+	ReceiptBody(ctx context.Context, id uuid.UUID) ([]byte, error)
+	Copies(ctx context.Context, receiptID uuid.UUID) ([]booking.Copy, error)
+}
+
+type connectionRecords interface {
+	Connections(ctx context.Context) ([]providers.Connection, error)
+	Connection(ctx context.Context, id uuid.UUID) (providers.Connection, error)
+}
+
+// Accounts says who may do what; *access.Accounts.
+type Accounts interface {
+	SignIn(ctx context.Context, name, password, remote string) (access.User, error)
+	User(ctx context.Context, id uuid.UUID) (access.User, error)
+	SetPassword(ctx context.Context, by access.By, name, password string) error
+	SetDisplay(ctx context.Context, by access.By, id uuid.UUID, language, timezone string) error
+	Link(ctx context.Context, secret string) (access.Purpose, error)
+	SignInByLink(ctx context.Context, secret, remote string) (access.User, error)
+	FirstAdministrator(ctx context.Context, secret, name, password, remote string) (access.User, error)
+	Authenticate(ctx context.Context, bearer string) (access.Principal, error)
+}
+
+// Intake takes a proven post. It returns once the post is committed, or
+// booking.ErrUnavailable when nothing is known to be stored.
+type Intake interface {
+	Take(ctx context.Context, p booking.Post) (booking.Answer, error)
+}
+
+// Deps is what the server needs.
+type Deps struct {
+	Log      *slog.Logger
+	Now      func() time.Time
+	Records  Records
+	Accounts Accounts
+	Intake   Intake
+	Metrics  *Metrics
+	// Providers are the adapters by name: the only ones that have webhooks.
+	Providers map[string]providers.Provider
+	// EmailKey makes the HMAC that stands for an e-mail in identities and keys.
+	EmailKey func(email string) string
+	// Sessions keeps the sessions of the pages.
+	Sessions scs.Store
+	// PublicURL is how the outside reaches the server: webhook URLs are made of
+	// it, and with https cookies are sent over TLS only.
+	PublicURL *url.URL
+	// TrustedProxies may say in X-Forwarded-For whom they speak for. Without any
+	// the header is ignored.
+	TrustedProxies []netip.Prefix
+	// Zone is what pages show to whoever chose none.
+	Zone    *time.Location
+	Version string
+	// MetricsElsewhere keeps /metrics off this server: an admin listener has it.
+	MetricsElsewhere bool
+}
+
+func (d *Deps) validate() error {
+	var errs []error
+	need := func(ok bool, name string) {
+		if !ok {
+			errs = append(errs, errors.New("web: Deps."+name+" is missing"))
+		}
+	}
+	need(d.Log != nil, "Log")
+	need(d.Now != nil, "Now")
+	need(d.Records != nil, "Records")
+	need(d.Accounts != nil, "Accounts")
+	need(d.Intake != nil, "Intake")
+	need(d.Metrics != nil, "Metrics")
+	need(len(d.Providers) > 0, "Providers")
+	need(d.EmailKey != nil, "EmailKey")
+	need(d.Sessions != nil, "Sessions")
+	need(d.PublicURL != nil && d.PublicURL.Host != "", "PublicURL")
+	need(d.Zone != nil, "Zone")
+	return errors.Join(errs...)
+}
+
+// server holds what handlers share.
+type server struct {
+	Deps
+	render    *renderer
+	languages *languages
+	assets    assets
+	sessions  *sessions
+	webhooks  *webhooks
+	health    *health
+}
+
+// New is the server of the main listener.
+func New(deps Deps) (http.Handler, error) {
+	if err := deps.validate(); err != nil {
+		return nil, err
+	}
+	s := &server{Deps: deps, assets: loadAssets()}
+	var err error
+	if s.languages, err = loadLanguages(); err != nil {
+		return nil, err
+	}
+	if s.render, err = loadTemplates(s.languages, s.assets); err != nil {
+		return nil, err
+	}
+	s.sessions = newSessions(deps)
+	s.webhooks = newWebhooks(deps)
+	s.health = &health{ready: deps.Records.Ready, now: deps.Now, log: deps.Log}
+
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	e.IPExtractor = clientAddress(deps.TrustedProxies)
+	e.HTTPErrorHandler = s.handleError
+	e.Use(s.requestID, s.logRequest, s.catchPanic, s.securityHeaders)
+	if err := s.routes(e); err != nil {
+		return nil, err
+	}
+	return e, nil
+}

@@ -1,0 +1,495 @@
+package web_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alexedwards/scs/v2/memstore"
+	"github.com/google/uuid"
+
+	"slotkeeper/booking"
+	"slotkeeper/booking/access"
+	"slotkeeper/providers"
+	"slotkeeper/web"
+)
+
+// noon is when the tests take place: a Monday in Jakarta.
+var noon = time.Date(2026, 11, 30, 5, 0, 0, 0, time.UTC)
+
+func id(n byte) uuid.UUID {
+	return uuid.UUID{0: 0x01, 6: 0x70, 8: 0x80, 15: n}
+}
+
+// records is what is stored, as far as pages and API can see it.
+type records struct {
+	bookings    []booking.View
+	slots       []booking.SlotView
+	transitions []booking.TransitionView
+	receipts    []booking.ReceiptView
+	bodies      map[uuid.UUID][]byte
+	copies      map[uuid.UUID][]booking.Copy
+	resources   []booking.ResourceView
+
+	mu          sync.Mutex
+	connections []providers.Connection
+	reads       int
+	err         error
+	panics      bool
+}
+
+func (r *records) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err = err
+}
+
+func (r *records) failing() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.panics {
+		panic("a secret in a panic")
+	}
+	return r.err
+}
+
+func within(f booking.Filter, from, to *time.Time) bool {
+	if f.From == nil && f.To == nil {
+		return true
+	}
+	return from != nil && (f.From == nil || to.After(*f.From)) && (f.To == nil || from.Before(*f.To))
+}
+
+func page[T any](all []T, p booking.Page, keep func(T) bool) (booking.List[T], error) {
+	var out booking.List[T]
+	at := 0
+	if p.Cursor != "" {
+		if at = len(p.Cursor); strings.Trim(p.Cursor, "x") != "" {
+			return out, &booking.InvalidError{Field: "cursor", Detail: "is not one of ours"}
+		}
+	}
+	var kept []T
+	for _, v := range all {
+		if keep(v) {
+			kept = append(kept, v)
+		}
+	}
+	kept = kept[min(at, len(kept)):]
+	if len(kept) > p.Limit {
+		kept, out.Next = kept[:p.Limit], strings.Repeat("x", at+p.Limit)
+	}
+	out.Items = kept
+	return out, nil
+}
+
+func find[T any](all []T, is func(T) bool) (T, error) {
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return all[i], nil
+	}
+	var none T
+	return none, booking.ErrNotFound
+}
+
+func (r *records) Bookings(_ context.Context, f booking.Filter, p booking.Page) (booking.List[booking.View], error) {
+	if err := r.failing(); err != nil {
+		return booking.List[booking.View]{}, err
+	}
+	return page(r.bookings, p, func(b booking.View) bool {
+		return within(f, b.StartsAt, b.EndsAt) &&
+			(f.Provider == "" || f.Provider == b.Provider) &&
+			(f.ResourceID == nil || slices.Contains(b.ResourceIDs, *f.ResourceID)) &&
+			(f.BookingID == nil || *f.BookingID == b.ID) &&
+			(len(f.Statuses) == 0 || slices.Contains(f.Statuses, string(b.Status)))
+	})
+}
+
+func (r *records) Booking(_ context.Context, id uuid.UUID) (booking.View, error) {
+	if err := r.failing(); err != nil {
+		return booking.View{}, err
+	}
+	return find(r.bookings, func(b booking.View) bool { return b.ID == id })
+}
+
+func (r *records) Chain(_ context.Context, id uuid.UUID) ([]booking.View, error) {
+	l, err := page(r.bookings, booking.Page{Limit: 100}, func(b booking.View) bool { return b.ChainID == id })
+	return l.Items, err
+}
+
+func (r *records) Slots(_ context.Context, f booking.Filter, p booking.Page) (booking.List[booking.SlotView], error) {
+	return page(r.slots, p, func(s booking.SlotView) bool { return within(f, &s.StartsAt, &s.EndsAt) })
+}
+
+func (r *records) keepTransition(f booking.Filter) func(booking.TransitionView) bool {
+	return func(t booking.TransitionView) bool {
+		return (f.From == nil || !t.RecordedAt.Before(*f.From)) && (f.To == nil || t.RecordedAt.Before(*f.To)) &&
+			(f.BookingID == nil || t.BookingID == *f.BookingID) &&
+			(f.Outcome == "" || t.Outcome == f.Outcome) && (f.Reason == "" || t.Reason == f.Reason) &&
+			(f.Provider == "" || t.Provider == f.Provider) &&
+			(!f.Troubled || t.Outcome == booking.Rejected || t.To == booking.Conflicted)
+	}
+}
+
+func (r *records) Transitions(_ context.Context, f booking.Filter, p booking.Page) (booking.List[booking.TransitionView], error) {
+	if err := r.failing(); err != nil {
+		return booking.List[booking.TransitionView]{}, err
+	}
+	return page(r.transitions, p, r.keepTransition(f))
+}
+
+func (r *records) Transition(_ context.Context, id uuid.UUID) (booking.TransitionView, error) {
+	return find(r.transitions, func(t booking.TransitionView) bool { return t.ID == id })
+}
+
+func (r *records) Tally(_ context.Context, f booking.Filter) ([]booking.Tally, error) {
+	counts := map[booking.Tally]int{}
+	for _, t := range r.transitions {
+		if r.keepTransition(f)(t) {
+			counts[booking.Tally{Provider: t.Provider, Outcome: t.Outcome, Reason: t.Reason}]++
+		}
+	}
+	var out []booking.Tally
+	for k, n := range counts {
+		k.Count = n
+		out = append(out, k)
+	}
+	slices.SortFunc(out, func(a, b booking.Tally) int { return cmp.Compare(a.Provider+string(a.Reason), b.Provider+string(b.Reason)) })
+	return out, nil
+}
+
+func (r *records) Receipts(_ context.Context, f booking.Filter, p booking.Page) (booking.List[booking.ReceiptView], error) {
+	return page(r.receipts, p, func(v booking.ReceiptView) bool {
+		return (f.BookingID == nil || slices.ContainsFunc(r.transitions, func(t booking.TransitionView) bool {
+			return t.ReceiptID == v.ID && t.BookingID == *f.BookingID
+		})) && (len(f.Statuses) == 0 || slices.Contains(f.Statuses, string(v.Status)))
+	})
+}
+
+func (r *records) Receipt(_ context.Context, id uuid.UUID) (booking.ReceiptView, error) {
+	return find(r.receipts, func(v booking.ReceiptView) bool { return v.ID == id })
+}
+
+func (r *records) ReceiptBody(_ context.Context, id uuid.UUID) ([]byte, error) {
+	return r.bodies[id], nil
+}
+
+func (r *records) Copies(_ context.Context, id uuid.UUID) ([]booking.Copy, error) {
+	return r.copies[id], nil
+}
+
+func (r *records) Resources(context.Context) ([]booking.ResourceView, error) {
+	return r.resources, r.failing()
+}
+
+func (r *records) Connections(context.Context) ([]providers.Connection, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reads++
+	return slices.Clone(r.connections), r.err
+}
+
+func (r *records) Connection(_ context.Context, id uuid.UUID) (providers.Connection, error) {
+	return find(r.connections, func(c providers.Connection) bool { return c.ID == id })
+}
+
+func (r *records) Ready(context.Context) error { return r.failing() }
+
+func (r *records) Backlog(context.Context) (booking.Backlog, error) {
+	oldest := noon.Add(-time.Minute)
+	return booking.Backlog{Open: map[booking.ReceiptStatus]int{booking.StatusPending: 2}, Oldest: &oldest}, r.failing()
+}
+
+// accounts is the store of *access.Accounts: users and so on in memory.
+type accounts struct {
+	mu     sync.Mutex
+	users  map[uuid.UUID]access.User
+	tokens []access.Token
+	links  map[string]access.Link
+}
+
+func (a *accounts) Apply(_ context.Context, c access.Change) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if c.UseLink != nil {
+		l, found := a.links[string(c.UseLink)]
+		if !found || l.UsedAt != nil {
+			return access.ErrLinkSpent
+		}
+		l.UsedAt = &c.Entry.At
+		a.links[string(c.UseLink)] = l
+	}
+	if c.NewUser != nil {
+		a.users[c.NewUser.ID] = *c.NewUser
+	}
+	if u := c.ChangeUser; u != nil {
+		stored, found := a.users[u.ID]
+		if !found {
+			return booking.ErrNotFound
+		}
+		if u.PasswordHash != nil {
+			stored.PasswordHash = *u.PasswordHash
+		}
+		if u.Language != nil {
+			stored.Language, stored.Timezone = *u.Language, *u.Timezone
+		}
+		if u.DisabledAt != nil {
+			stored.DisabledAt = u.DisabledAt
+		}
+		a.users[u.ID] = stored
+	}
+	if c.NewToken != nil {
+		a.tokens = append(a.tokens, *c.NewToken)
+	}
+	if c.NewLink != nil {
+		a.links[string(c.NewLink.Hash)] = *c.NewLink
+	}
+	return nil
+}
+
+func (a *accounts) User(_ context.Context, id uuid.UUID) (access.User, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if u, ok := a.users[id]; ok {
+		return u, nil
+	}
+	return access.User{}, booking.ErrNotFound
+}
+
+func (a *accounts) Users(context.Context) ([]access.User, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var out []access.User
+	for _, u := range a.users {
+		out = append(out, u)
+	}
+	return out, nil
+}
+
+func (a *accounts) UserByName(ctx context.Context, name string) (access.User, error) {
+	all, _ := a.Users(ctx)
+	return find(all, func(u access.User) bool { return u.Name == name })
+}
+
+func (a *accounts) Tokens(context.Context) ([]access.Token, error) { return a.tokens, nil }
+
+func (a *accounts) TokenByHash(_ context.Context, hash []byte) (access.Token, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return find(a.tokens, func(t access.Token) bool { return bytes.Equal(t.Hash, hash) })
+}
+
+func (a *accounts) TouchToken(context.Context, uuid.UUID, time.Time) error { return nil }
+
+func (a *accounts) LinkByHash(_ context.Context, hash []byte) (access.Link, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if l, ok := a.links[string(hash)]; ok {
+		return l, nil
+	}
+	return access.Link{}, booking.ErrNotFound
+}
+
+// intake takes posts with a function.
+type intake func(context.Context, booking.Post) (booking.Answer, error)
+
+func (f intake) Take(ctx context.Context, p booking.Post) (booking.Answer, error) { return f(ctx, p) }
+
+// house is an adapter that signs with the secret itself.
+type house struct{ panics bool }
+
+func (house) Name() string    { return "generic" }
+func (house) APIBase() string { return "" }
+
+func (house) Verify(r providers.Request, s providers.Secrets, _ time.Time) (string, error) {
+	signature := r.Header.Get("X-Signature")
+	switch {
+	case signature == "":
+		return "", providers.ErrSignatureMissing
+	case signature == "old":
+		return "", providers.ErrSignatureTooOld
+	case signature == s.Current:
+	case s.Previous != "" && signature == s.Previous:
+		return providers.ByPrevious, nil
+	default:
+		return "", providers.ErrSignatureInvalid
+	}
+	if r.Header.Get("X-Event-ID") == "" {
+		return "", providers.ErrEventIDMissing
+	}
+	return providers.ByCurrent, nil
+}
+
+func (h house) Parse(r providers.Request, o providers.Origin) booking.Delivery {
+	if h.panics {
+		panic("no")
+	}
+	return booking.Delivery{EventKey: "key|" + o.EmailKey("x"), Kind: booking.Kind(r.Header.Get("X-Kind"))}
+}
+
+func (house) Redact(b []byte) []byte { return bytes.ReplaceAll(b, []byte("hunter2"), []byte("[redacted]")) }
+
+func (house) Sign([]byte, string, time.Time) http.Header { return nil }
+
+// world is a server with everything behind it.
+type world struct {
+	*httptest.Server
+	records  *records
+	store    *accounts
+	accounts *access.Accounts
+	metrics  *web.Metrics
+	logs     *logs
+	clock    *clock
+}
+
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *clock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
+type logs struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logs) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func accepted(_ context.Context, p booking.Post) (booking.Answer, error) {
+	return booking.Answer{ReceiptID: p.ReceiptID, Status: booking.StatusProcessed}, nil
+}
+
+func newWorld(t *testing.T, r *records, take intake, change ...func(*web.Deps)) *world {
+	t.Helper()
+	w := &world{
+		records: r, logs: &logs{}, clock: &clock{at: noon},
+		store: &accounts{users: map[uuid.UUID]access.User{}, links: map[string]access.Link{}},
+	}
+	w.accounts = access.NewAccounts(w.store, w.clock.now)
+	w.metrics = web.NewMetrics([]string{"generic", "calendly"}, r, w.clock.now)
+	if take == nil {
+		take = accepted
+	}
+	jakarta, err := time.LoadLocation("Asia/Jakarta")
+	if err != nil {
+		t.Fatal(err)
+	}
+	deps := web.Deps{
+		Log: slog.New(slog.NewJSONHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: w.clock.now,
+		Records: r, Accounts: w.accounts, Intake: take, Metrics: w.metrics,
+		Providers: map[string]providers.Provider{"generic": house{}, "calendly": house{}},
+		EmailKey:  func(string) string { return "hmac" }, Sessions: memstore.NewWithCleanupInterval(0),
+		PublicURL: &url.URL{Scheme: "http", Host: "slots.example"}, Zone: jakarta, Version: "test",
+	}
+	for _, f := range change {
+		f(&deps)
+	}
+	handler, err := web.New(deps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Server = httptest.NewServer(handler)
+	t.Cleanup(w.Close)
+	return w
+}
+
+const password = "four unrelated words"
+
+// user adds a user and gives a browser that is signed in as it.
+func (w *world) user(t *testing.T, name string, role access.Role) *http.Client {
+	t.Helper()
+	if _, err := w.accounts.AddUser(t.Context(), access.System, name, role, password); err != nil {
+		t.Fatal(err)
+	}
+	browser := w.browser(t)
+	res := w.post(t, browser, "/signin", url.Values{"username": {name}, "password": {password}})
+	if res.StatusCode != http.StatusSeeOther {
+		t.Fatalf("sign-in gives %d", res.StatusCode)
+	}
+	return browser
+}
+
+// browser keeps cookies and does not follow redirects.
+func (w *world) browser(t *testing.T) *http.Client {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := *w.Client()
+	c.Jar = jar
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &c
+}
+
+type answer struct {
+	*http.Response
+	body string
+}
+
+func (w *world) do(t *testing.T, c *http.Client, r *http.Request) answer {
+	t.Helper()
+	res, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{res, string(body)}
+}
+
+func (w *world) request(t *testing.T, method, path string, body io.Reader, header ...string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, w.URL+path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	return r
+}
+
+func (w *world) get(t *testing.T, c *http.Client, path string, header ...string) answer {
+	t.Helper()
+	return w.do(t, c, w.request(t, http.MethodGet, path, nil, header...))
+}
+
+func (w *world) post(t *testing.T, c *http.Client, path string, form url.Values, header ...string) answer {
+	t.Helper()
+	header = append([]string{"Content-Type", "application/x-www-form-urlencoded"}, header...)
+	return w.do(t, c, w.request(t, http.MethodPost, path, strings.NewReader(form.Encode()), header...))
+}

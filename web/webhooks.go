@@ -1,0 +1,269 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"slotkeeper/booking"
+	"slotkeeper/providers"
+)
+
+// maxBody is the largest webhook that is read.
+const maxBody = 1 << 20
+
+// webhooks receives the providers' posts.
+type webhooks struct {
+	log         *slog.Logger
+	now         func() time.Time
+	intake      Intake
+	metrics     *Metrics
+	providers   map[string]providers.Provider
+	emailKey    func(string) string
+	connections *connectionCache
+	refusals    *refusals
+}
+
+func newWebhooks(d Deps) *webhooks {
+	return &webhooks{
+		log: d.Log, now: d.Now, intake: d.Intake, metrics: d.Metrics, providers: d.Providers, emailKey: d.EmailKey,
+		connections: newConnectionCache(d.Records.Connections, d.Now, d.Log),
+		refusals:    newRefusals(d.Log, d.Now),
+	}
+}
+
+// acknowledgement is what a provider is answered. Whatever became of the
+// delivery, the status is 2xx: it is stored, and a provider that tried again
+// could not help.
+type acknowledgement struct {
+	EventID  uuid.UUID             `json:"event_id"`
+	Status   booking.ReceiptStatus `json:"status"`
+	At       time.Time             `json:"ack_timestamp"`
+	Original booking.ReceiptStatus `json:"original_status,omitempty"`
+	Error    string                `json:"error,omitempty"`
+	SourceID string                `json:"source_event_id,omitempty"`
+}
+
+// receive takes one post: it is proven over the raw bytes before anything is
+// parsed, and answered after it is committed.
+func (w *webhooks) receive(c echo.Context) error {
+	began := w.now()
+	name := c.Param("provider")
+	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), c.Request().Body, maxBody))
+	if err != nil {
+		return w.refuse(c, name, unreadable(c.Request().Context(), err))
+	}
+	request := providers.Request{Header: c.Request().Header, Body: body}
+	provider, conn, by, err := w.prove(c.Request().Context(), name, c.Param("connection"), request)
+	if err != nil {
+		return w.refuse(c, name, err)
+	}
+	post := booking.Post{
+		Delivery: w.parse(c.Request().Context(), provider, request, conn),
+		Body:     body, Header: keptHeader(request.Header), Signature: signatureHeader(request.Header),
+		VerifiedBy: by, RequestID: requestIDOf(c.Request().Context()), ReceivedAt: began,
+	}
+	answer, err := w.intake.Take(c.Request().Context(), post)
+	if err != nil {
+		w.metrics.Refused(name, problemOf(err).Code)
+		w.logFailure(c.Request().Context(), post, name, err, began)
+		return err
+	}
+	w.told(c.Request().Context(), post, name, answer, began)
+	return c.JSON(statusOf(answer), acknowledgement{
+		EventID: answer.ReceiptID, Status: answer.Status, At: w.now().UTC(), Original: answer.Original,
+		Error: explain(answer), SourceID: sourceID(request.Header),
+	})
+}
+
+// statusOf is 202 while something is left to be done.
+func statusOf(a booking.Answer) int {
+	if a.Status == booking.StatusPending || a.Status == booking.StatusWaiting {
+		return http.StatusAccepted
+	}
+	return http.StatusOK
+}
+
+// explain says in one line why a delivery did not simply become a booking.
+func explain(a booking.Answer) string {
+	switch {
+	case a.Code != "" && a.Error != "":
+		return a.Code + ": " + a.Error
+	case a.Code != "" || a.Error != "":
+		return a.Code + a.Error
+	case a.Status == booking.StatusRejected || a.Status == booking.StatusConflict:
+		return string(a.Reason)
+	}
+	return ""
+}
+
+func unreadable(ctx context.Context, err error) error {
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &refusal{status: http.StatusBadRequest, code: "bad_request", cause: err}
+}
+
+var errConnectionUnknown = &refusal{status: http.StatusNotFound, code: "connection_unknown"}
+
+// prove finds the connection and verifies the post. A provider or connection
+// that is unknown, disconnected or of another provider look the same.
+func (w *webhooks) prove(ctx context.Context, name, id string, r providers.Request) (providers.Provider, providers.Connection, string, error) {
+	none := providers.Connection{}
+	provider, known := w.providers[name]
+	connID, err := uuid.Parse(id)
+	if !known || err != nil {
+		return nil, none, "", errConnectionUnknown
+	}
+	conn, found, err := w.connections.get(ctx, connID)
+	if err != nil {
+		return nil, none, "", err
+	}
+	if !found || conn.Provider != name || conn.DisconnectedAt != nil {
+		return nil, none, "", errConnectionUnknown
+	}
+	by, err := provider.Verify(r, conn.Secrets, w.now())
+	if err == nil {
+		return provider, conn, by, nil
+	}
+	// The secret may have been changed within the last second.
+	if fresh, changed := w.connections.again(ctx, conn); changed {
+		if by, again := provider.Verify(r, fresh.Secrets, w.now()); again == nil {
+			return provider, fresh, by, nil
+		}
+	}
+	return nil, none, "", err
+}
+
+// parse never fails: a parser that panics gives a receipt that is failed, so
+// that the body is kept and the sender is not told to try again.
+func (w *webhooks) parse(ctx context.Context, p providers.Provider, r providers.Request, conn providers.Connection) (d booking.Delivery) {
+	id := newID()
+	defer func() {
+		if v := recover(); v != nil {
+			w.log.LogAttrs(ctx, slog.LevelError, "a parser panicked",
+				slog.String("request_id", requestIDOf(ctx)), slog.String("provider", p.Name()),
+				slog.String("receipt", id.String()), slog.String("stack", string(debug.Stack())))
+			d = booking.Delivery{
+				EventKey: "unparsed|" + id.String(), Kind: "unparsed", Status: booking.StatusFailed,
+				Code: "parser_failed", Error: "the body could not be read because of a fault of ours; it is kept",
+			}
+		}
+		d.ReceiptID, d.ConnectionID, d.Actor = id, conn.ID, booking.ActorWebhook
+	}()
+	return p.Parse(r, providers.Origin{Source: conn.Source(), ConnectionID: conn.ID, EmailKey: w.emailKey})
+}
+
+// refuse counts a post that was not taken. Failures of one client at one
+// connection past a limit get 429 instead of their own code. What is proven is
+// never held up: it was verified before anybody counted.
+func (w *webhooks) refuse(c echo.Context, name string, err error) error {
+	ctx := c.Request().Context()
+	p := problemOf(err)
+	if p.Status >= http.StatusInternalServerError {
+		w.metrics.Refused(name, p.Code)
+		return err
+	}
+	if ctx.Err() != nil {
+		return err
+	}
+	if p.Status == http.StatusUnauthorized {
+		w.metrics.SignatureFailed(name)
+	}
+	limited := w.refusals.note(ctx, refused{
+		client: client(c), provider: w.metrics.provider(name), connection: c.Param("connection"), code: p.Code,
+	})
+	if limited {
+		w.metrics.Refused(name, "rate_limited")
+		return &refusal{status: http.StatusTooManyRequests, code: "rate_limited", retry: refusalEvery, cause: err}
+	}
+	w.metrics.Refused(name, p.Code)
+	return err
+}
+
+// told counts and logs a delivery that was taken: one line that says everything
+// about it, without anything personal.
+func (w *webhooks) told(ctx context.Context, p booking.Post, name string, a booking.Answer, began time.Time) {
+	took := w.now().Sub(began)
+	w.metrics.Delivered(name, p.Kind, a.Status)
+	w.metrics.Acknowledged(name, took)
+	w.log.LogAttrs(ctx, slog.LevelInfo, "delivery", append(deliveryAttrs(p, name),
+		slog.String("receipt", a.ReceiptID.String()),
+		slog.String("status", string(a.Status)), slog.String("original_status", string(a.Original)),
+		slog.String("reason", string(a.Reason)), slog.String("code", a.Code),
+		slog.Int("attempt", 1), slog.Duration("duration", took))...)
+}
+
+func (w *webhooks) logFailure(ctx context.Context, p booking.Post, name string, err error, began time.Time) {
+	w.log.LogAttrs(ctx, slog.LevelError, "delivery not stored", append(deliveryAttrs(p, name),
+		slog.Any("error", err), slog.Int("attempt", 1), slog.Duration("duration", w.now().Sub(began)))...)
+}
+
+func deliveryAttrs(p booking.Post, name string) []slog.Attr {
+	return []slog.Attr{
+		slog.String("request_id", p.RequestID), slog.String("provider", name),
+		slog.String("connection", p.ConnectionID.String()), slog.String("event_key", p.EventKey),
+		slog.String("kind", string(p.Kind)),
+	}
+}
+
+// kept are the headers worth keeping with a receipt: none of them is a secret.
+var kept = []string{"Content-Type", "User-Agent", "X-Cal-Webhook-Version", eventIDHeader, standardIDHeader, "Webhook-Timestamp"}
+
+const (
+	eventIDHeader    = "X-Event-Id"
+	standardIDHeader = "Webhook-Id"
+	maxHeaderKept    = 500
+)
+
+func keptHeader(h http.Header) map[string]string {
+	out := map[string]string{}
+	for _, name := range kept {
+		if v := h.Get(name); v != "" {
+			out[name] = cut(v)
+		}
+	}
+	return out
+}
+
+// signatureHeader is the value of whichever header the provider signs in.
+func signatureHeader(h http.Header) string {
+	var names []string
+	for name := range h {
+		if strings.Contains(name, "Signature") {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return cut(h.Get(slices.Min(names)))
+}
+
+// sourceID is the sender's own id of the event, where it has one.
+func sourceID(h http.Header) string {
+	if id := h.Get(eventIDHeader); id != "" {
+		return cut(id)
+	}
+	return cut(h.Get(standardIDHeader))
+}
+
+func cut(s string) string {
+	if len(s) > maxHeaderKept {
+		s = s[:maxHeaderKept]
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}

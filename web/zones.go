@@ -1,0 +1,65 @@
+package web
+
+import (
+	_ "embed"
+	"errors"
+	"strings"
+	"time"
+)
+
+// The names that people choose from: the canonical zones of the time zone
+// database. Links and old names work too where a query names them.
+//
+//go:embed zones.txt
+var zoneNames string
+
+// option of a select.
+type option struct {
+	Value string
+	Label string
+}
+
+// zoneGroup is a region's zones.
+type zoneGroup struct {
+	Region string
+	Zones  []option
+}
+
+// zoneGroups are all zones by region, with the chosen one among them even when
+// the list has it under another name.
+func zoneGroups(chosen string) []zoneGroup {
+	groups := []zoneGroup{{Region: "UTC", Zones: []option{{Value: "UTC", Label: "UTC"}}}}
+	if chosen != "" && chosen != "UTC" && !strings.Contains("\n"+zoneNames, "\n"+chosen+"\n") {
+		groups[0].Zones = append(groups[0].Zones, option{Value: chosen, Label: chosen})
+	}
+	for name := range strings.Lines(zoneNames) {
+		name = strings.TrimSpace(name)
+		region, place, found := strings.Cut(name, "/")
+		if !found {
+			continue
+		}
+		if groups[len(groups)-1].Region != region {
+			groups = append(groups, zoneGroup{Region: region})
+		}
+		last := &groups[len(groups)-1]
+		last.Zones = append(last.Zones, option{
+			Value: name, Label: strings.NewReplacer("_", " ", "/", " – ").Replace(place),
+		})
+	}
+	return groups
+}
+
+var errZoneUnknown = errors.New("that time zone does not exist")
+
+// loadZone finds a zone by its IANA name. "Local" is none: it would be the
+// server's.
+func loadZone(name string) (*time.Location, error) {
+	if name == "" || name == "Local" {
+		return nil, errZoneUnknown
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, errZoneUnknown
+	}
+	return zone, nil
+}
