@@ -147,8 +147,3 @@ func listOf[T, V any](in booking.List[V], view func(V) T) list[T] {
 	}
 	return out
 }
-
-// whole is a list that comes in one piece.
-func whole[T, V any](in []V, view func(V) T) list[T] {
-	return listOf(booking.List[V]{Items: in}, view)
-}

@@ -65,11 +65,20 @@ func newResourceJSON(v booking.ResourceView) resourceJSON {
 	return out
 }
 
+type connectionsInput struct {
+	paging
+	sourceFilter
+}
+
 func (s *server) registerConnections(api huma.API) {
-	operation(s, api, "/connections", "list-connections", "Connected accounts",
-		func(ctx context.Context, _ *paging) (list[connectionJSON], error) {
-			all, err := s.Records.Connections(ctx)
-			return whole(all, s.newConnectionJSON), err
+	operation(s, api, "/connections", "list-connections", "Connected accounts, oldest first",
+		func(ctx context.Context, in *connectionsInput) (list[connectionJSON], error) {
+			var f booking.Filter
+			if err := in.sourceFilter.into(&f); err != nil {
+				return list[connectionJSON]{}, err
+			}
+			all, err := s.Records.Connections(ctx, f, in.page())
+			return listOf(all, s.newConnectionJSON), err
 		})
 	operation(s, api, "/connections/{id}", "get-connection", "One connected account",
 		func(ctx context.Context, in *pathID) (connectionJSON, error) {
@@ -82,10 +91,20 @@ func (s *server) registerConnections(api huma.API) {
 		})
 }
 
+type resourcesInput struct {
+	paging
+	resourceFilter
+	Provider string `query:"provider" doc:"Only what this provider has a name for"`
+}
+
 func (s *server) registerResources(api huma.API) {
 	operation(s, api, "/resources", "list-resources", "What can be booked",
-		func(ctx context.Context, _ *paging) (list[resourceJSON], error) {
-			all, err := s.Records.Resources(ctx)
-			return whole(all, newResourceJSON), err
+		func(ctx context.Context, in *resourcesInput) (list[resourceJSON], error) {
+			f := booking.Filter{Provider: in.Provider}
+			if err := in.resourceFilter.into(&f); err != nil {
+				return list[resourceJSON]{}, err
+			}
+			all, err := s.Records.Resources(ctx, f, in.page())
+			return listOf(all, newResourceJSON), err
 		})
 }

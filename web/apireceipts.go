@@ -39,12 +39,13 @@ type receiptsInput struct {
 	sourceFilter
 	bookingFilter
 	statusFilter
+	reasonFilter
 }
 
 func (in *receiptsInput) filter() (f booking.Filter, err error) {
 	err = errors.Join(
 		in.windowFilter.into(&f), in.sourceFilter.into(&f), in.bookingFilter.into(&f),
-		in.statusFilter.into(&f, texts(booking.ReceiptStatuses())...))
+		in.statusFilter.into(&f, texts(booking.ReceiptStatuses())...), in.reasonFilter.into(&f, allReasons...))
 	return f, err
 }
 

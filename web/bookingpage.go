@@ -98,21 +98,6 @@ func theirs(b booking.View, q calendarQuery, l *language) string {
 	return l.dates.span(b.StartsAt.In(zone), b.EndsAt.In(zone))
 }
 
-func (s *server) holders(ctx context.Context, ids []uuid.UUID, q calendarQuery, l *language) ([]holder, error) {
-	var out []holder
-	for _, id := range ids {
-		other, err := s.Records.Booking(ctx, id)
-		if errors.Is(err, booking.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, newHolder(other, q, l))
-	}
-	return out, nil
-}
-
 // chain is the reschedules that the booking belongs to; nil when it stands alone.
 func (s *server) chain(ctx context.Context, b booking.View, q calendarQuery, names names, l *language) ([]chainLink, error) {
 	all, err := s.Records.Chain(ctx, b.ChainID)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -211,21 +212,28 @@ func (s *server) conflicts(ctx context.Context, all []booking.View, q calendarQu
 			continue
 		}
 		e := newEntry(b, q, names, l)
-		for _, id := range b.ConflictsWith {
-			i := slices.IndexFunc(all, func(o booking.View) bool { return o.ID == id })
-			var other booking.View
-			if i >= 0 {
-				other = all[i]
-			} else {
-				var err error
-				if other, err = s.Records.Booking(ctx, id); err != nil {
-					return nil, err
-				}
-			}
-			e.Holders = append(e.Holders, newHolder(other, q, l))
+		var err error
+		if e.Holders, err = s.holders(ctx, b.ConflictsWith, q, l); err != nil {
+			return nil, err
 		}
 		out = append(out, e)
 	}
+	return out, nil
+}
+
+func (s *server) holders(ctx context.Context, ids []uuid.UUID, q calendarQuery, l *language) ([]holder, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	all, err := s.Records.BookingsByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]holder, len(all))
+	for i, b := range all {
+		out[i] = newHolder(b, q, l)
+	}
+	slices.SortFunc(out, func(a, b holder) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
@@ -276,11 +284,11 @@ type names struct {
 }
 
 func (s *server) names(ctx context.Context) (names, error) {
-	resources, err := s.Records.Resources(ctx)
+	resources, err := everything(ctx, s.Records.Resources)
 	if err != nil {
 		return names{}, err
 	}
-	connections, err := s.Records.Connections(ctx)
+	connections, err := everything(ctx, s.Records.Connections)
 	if err != nil {
 		return names{}, err
 	}

@@ -14,9 +14,9 @@ func byLabel(a, b option) int { return cmp.Compare(strings.ToLower(a.Label), str
 // weekView is the grid of a week: columns of days, rows of real time since each
 // day began.
 type weekView struct {
-	Days   []weekDay
-	Hours  []hourLabel // beside the days whose clock is not changed
-	Class  string      // the grid's height
+	Days  []weekDay
+	Hours []hourLabel // beside the days whose clock is not changed
+	Class string      // the grid's height
 	// Changed are the days whose clock is changed, as sentences.
 	Changed []string
 }
@@ -88,9 +88,9 @@ func newWeekView(days []calendar.Day, shown []entry, q calendarQuery, l *languag
 			day.AllDay = append(day.AllDay, under(shown[n], d, l))
 		}
 		for _, p := range layouts[i].Placed {
-			e := under(shown[p.Index], d, l)
+			e, short := under(shown[p.Index], d, l), p.Height <= 30*time.Minute
 			day.Entries = append(day.Entries, gridEntry{
-				entry: e, Part: l.dates.part(e.From, e.To, p.Before, p.After), Short: p.Height <= 45*time.Minute,
+				entry: e, Part: l.dates.part(e.From, e.To, p.Before, p.After, short || p.Columns > 1), Short: short,
 				Class: gridClass(p.Top-from, p.Height, p.Column, p.Columns),
 			})
 		}

@@ -90,8 +90,9 @@ func (d *dates) hours(from, to time.Time, on calendar.Date) string {
 	return begin + dash + end
 }
 
-// part is "09:00–09:30", with only the end that lies within the day.
-func (d *dates) part(from, to time.Time, before, after bool) string {
+// part is "09:00–09:30", with only the end that lies within the day, or only the
+// beginning where there is little room.
+func (d *dates) part(from, to time.Time, before, after, narrow bool) string {
 	switch {
 	case before && after:
 		return "–"
@@ -99,6 +100,8 @@ func (d *dates) part(from, to time.Time, before, after bool) string {
 		return "–" + d.time(to)
 	case after:
 		return d.time(from) + "–"
+	case narrow:
+		return d.time(from)
 	}
 	return d.hours(from, to, calendar.DateOf(from, from.Location()))
 }

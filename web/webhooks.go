@@ -36,7 +36,7 @@ type webhooks struct {
 func newWebhooks(d Deps) *webhooks {
 	return &webhooks{
 		log: d.Log, now: d.Now, intake: d.Intake, metrics: d.Metrics, providers: d.Providers, emailKey: d.EmailKey,
-		connections: newConnectionCache(d.Records.Connections, d.Now, d.Log),
+		connections: newConnectionCache(d.Records, d.Now, d.Log),
 		refusals:    newRefusals(d.Log, d.Now),
 	}
 }

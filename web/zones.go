@@ -3,6 +3,7 @@ package web
 import (
 	_ "embed"
 	"errors"
+	"os"
 	"strings"
 	"time"
 )
@@ -62,4 +63,22 @@ func loadZone(name string) (*time.Location, error) {
 		return nil, errZoneUnknown
 	}
 	return zone, nil
+}
+
+// named is the zone under its IANA name. The machine's own zone is called Local
+// when it was read from /etc/localtime, which is a link to the zone's file; when
+// that says nothing it is UTC, since nobody could be told which zone it is.
+func named(zone *time.Location) *time.Location {
+	if zone.String() != "Local" {
+		return zone
+	}
+	file, err := os.Readlink("/etc/localtime")
+	if err != nil {
+		return time.UTC
+	}
+	_, name, _ := strings.Cut(file, "zoneinfo/")
+	if zone, err = loadZone(name); err != nil {
+		return time.UTC
+	}
+	return zone
 }

@@ -92,13 +92,35 @@ func (s *Store) Connection(ctx context.Context, id uuid.UUID) (providers.Connect
 	}
 	c := rows[0].toDomain()
 	var err error
-	if c.Secrets.Current, err = s.open(id, rows[0].Row.SecretCurrent); err != nil {
-		return none, err
+	c.Secrets, err = s.secrets(rows[0].Row)
+	return c, err
+}
+
+// Credentials are all connections with their secrets: what proves posts.
+func (s *Store) Credentials(ctx context.Context) ([]providers.Connection, error) {
+	var rows []connectionRow
+	if err := s.reader(ctx).Find(&rows).Error; err != nil {
+		return nil, classify(err)
 	}
-	if c.Secrets.Previous, err = s.open(id, rows[0].Row.SecretPrevious); err != nil {
-		return none, err
+	out := make([]providers.Connection, 0, len(rows))
+	for _, r := range rows {
+		c := connectionViewRow{Row: r}.toDomain()
+		var err error
+		if c.Secrets, err = s.secrets(r); err != nil {
+			return nil, err
+		}
+		out = append(out, c)
 	}
-	return c, nil
+	return out, nil
+}
+
+func (s *Store) secrets(r connectionRow) (providers.Secrets, error) {
+	current, err := s.open(r.ID, r.SecretCurrent)
+	if err != nil {
+		return providers.Secrets{}, err
+	}
+	previous, err := s.open(r.ID, r.SecretPrevious)
+	return providers.Secrets{Current: current, Previous: previous}, err
 }
 
 const listConnections = "connections"

@@ -23,8 +23,8 @@ type loader struct {
 	// of theirs.
 	events []*booking.Event
 
-	refs   map[booking.Ref]bool             // whose bookings, links and attendances are read
-	told   map[booking.IdentityKey][]string // e-mails that events tell of hosts first
+	refs   map[booking.Ref]bool              // whose bookings, links and attendances are read
+	told   map[booking.IdentityKey][]string  // e-mails that events tell of hosts first
 	mapped map[booking.IdentityKey]uuid.UUID // what MapIdentity is about to map
 	chains map[uuid.UUID]bool
 	// places are the sessions whose surroundings are read.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -75,11 +76,23 @@ func (a address) sqliteDSN(params ...string) string {
 	return "file:" + (&url.URL{Path: a.path}).EscapedPath() + "?" + strings.Join(q, "&")
 }
 
+// makeFile makes a missing database file for its owner alone, since it will
+// hold people's names; SQLite would let others read it. A file that is there is
+// not touched: closing it here could drop the locks that this process has on
+// it. Why it cannot be made, SQLite says better.
+func (a address) makeFile() {
+	f, err := os.OpenFile(a.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		_ = f.Close()
+	}
+}
+
 // plain opens connections without any timeout of ours.
 func (a address) plain() (*sql.DB, error) {
 	if a.dialect == migrations.Postgres {
 		return stdlib.OpenDB(*a.pg), nil
 	}
+	a.makeFile()
 	db, err := sql.Open(sqlite.DriverName, a.sqliteDSN("_txlock=immediate"))
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
@@ -126,6 +139,7 @@ func (s *Store) openPostgres(ctx context.Context, a address, maxConns int) error
 }
 
 func (s *Store) openSQLite(ctx context.Context, a address, readers int) error {
+	a.makeFile()
 	writer, err := sql.Open(sqlite.DriverName, a.sqliteDSN("_txlock=immediate"))
 	if err != nil {
 		return err

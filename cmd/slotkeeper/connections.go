@@ -21,7 +21,7 @@ func (c *cli) connectionsList() *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd.Context(), func(inst *installation) error {
-			all, err := inst.store.Connections(cmd.Context())
+			all, err := inst.connections(cmd.Context())
 			if err != nil {
 				return err
 			}

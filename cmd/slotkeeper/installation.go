@@ -13,6 +13,7 @@ import (
 	"slotkeeper/booking/access"
 	"slotkeeper/booking/store"
 	"slotkeeper/booking/vault"
+	"slotkeeper/providers"
 )
 
 // installation is an opened database with what its key guards.
@@ -89,7 +90,7 @@ func (c *cli) with(ctx context.Context, fn func(*installation) error) error {
 // source is where the identities of a provider are: its one connected account,
 // or the one of that API.
 func (i *installation) source(ctx context.Context, provider, base string) (booking.Source, error) {
-	all, err := i.store.Connections(ctx)
+	all, err := i.connections(ctx)
 	if err != nil {
 		return booking.Source{}, err
 	}
@@ -111,7 +112,7 @@ func (i *installation) source(ctx context.Context, provider, base string) (booki
 }
 
 func (i *installation) resource(ctx context.Context, id uuid.UUID) (booking.Resource, error) {
-	all, err := i.store.Resources(ctx)
+	all, err := i.resources(ctx)
 	if err != nil {
 		return booking.Resource{}, err
 	}
@@ -121,4 +122,32 @@ func (i *installation) resource(ctx context.Context, id uuid.UUID) (booking.Reso
 		}
 	}
 	return booking.Resource{}, &booking.InvalidError{Field: "--resource", Detail: fmt.Sprintf("there is no resource %s: see resources list", id)}
+}
+
+func (i *installation) connections(ctx context.Context) ([]providers.Connection, error) {
+	return everyPage(func(p booking.Page) (booking.List[providers.Connection], error) {
+		return i.store.Connections(ctx, booking.Filter{}, p)
+	})
+}
+
+func (i *installation) resources(ctx context.Context) ([]booking.ResourceView, error) {
+	return everyPage(func(p booking.Page) (booking.List[booking.ResourceView], error) {
+		return i.store.Resources(ctx, booking.Filter{}, p)
+	})
+}
+
+func everyPage[T any](list func(booking.Page) (booking.List[T], error)) ([]T, error) {
+	var out []T
+	page := booking.Page{Limit: booking.MaxLimit}
+	for {
+		l, err := list(page)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, l.Items...)
+		if l.Next == "" {
+			return out, nil
+		}
+		page.Cursor = l.Next
+	}
 }

@@ -35,7 +35,7 @@ func (c *cli) resourcesList() *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd.Context(), func(inst *installation) error {
-			all, err := inst.store.Resources(cmd.Context())
+			all, err := inst.resources(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -126,7 +126,7 @@ func testBadPages(t *testing.T, b *Bench) {
 func testBookingFilters(t *testing.T, b *Bench) {
 	b.Apply(t,
 		created("ten", "10:00", "10:30"),
-		created("eleven", "11:00", "11:30", bt.With("rangga")),
+		bt.New(bt.Calendly, booking.KindCreated, "eleven", 11, bt.When("11:00", "11:30"), bt.With("rangga"), bt.For("dewi")),
 		bt.New(bt.Generic, booking.KindCreated, "rival", 12, bt.When("10:15", "10:45"), bt.With("putri"), bt.For("agus")),
 		canceled("tomb"))
 	long := bt.New(bt.Generic, booking.KindCreated, "long", 13, bt.With("long"), bt.For("agus"))
