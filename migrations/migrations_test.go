@@ -94,7 +94,7 @@ func schema(t *testing.T, db *sql.DB, d migrations.Dialect) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer rows.Close() //nolint:errcheck // only read
+	defer rows.Close()
 	var out []string
 	for rows.Next() {
 		var line string

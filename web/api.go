@@ -110,21 +110,21 @@ func (s *server) apiProblem(ctx context.Context, route string, err error) error 
 	return p
 }
 
-// paging is what every list takes.
-type paging struct {
+// Paging is what every list takes. Like the filters it is exported for huma.
+type Paging struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"How many items at most"`
 	Cursor string `query:"cursor" maxLength:"1000" doc:"next_cursor of the page before"`
 }
 
-func (p paging) page() booking.Page { return booking.Page{Limit: p.Limit, Cursor: p.Cursor} }
+func (p Paging) page() booking.Page { return booking.Page{Limit: p.Limit, Cursor: p.Cursor} }
 
-// pathID is the id in a path.
-type pathID struct {
+// PathID is the id in a path.
+type PathID struct {
 	ID string `path:"id" doc:"Our id"`
 }
 
 // parse takes what is no id for the id of nothing.
-func (p pathID) parse() (uuid.UUID, error) { return parseID(p.ID) }
+func (p PathID) parse() (uuid.UUID, error) { return parseID(p.ID) }
 
 func parseID(s string) (uuid.UUID, error) {
 	id, err := uuid.Parse(s)

@@ -90,19 +90,19 @@ func utc(t *time.Time) *time.Time {
 }
 
 type bookingsInput struct {
-	paging
-	windowFilter
-	sourceFilter
-	resourceFilter
-	bookingFilter
-	statusFilter
-	reasonFilter
+	Paging
+	WindowFilter
+	SourceFilter
+	ResourceFilter
+	BookingFilter
+	StatusFilter
+	ReasonFilter
 }
 
 func (in *bookingsInput) filter() (f booking.Filter, err error) {
 	err = errors.Join(
-		in.windowFilter.into(&f), in.sourceFilter.into(&f), in.resourceFilter.into(&f), in.bookingFilter.into(&f),
-		in.statusFilter.into(&f, texts(booking.Statuses())...), in.reasonFilter.into(&f, bookingReasons...))
+		in.WindowFilter.into(&f), in.SourceFilter.into(&f), in.ResourceFilter.into(&f), in.BookingFilter.into(&f),
+		in.StatusFilter.into(&f, texts(booking.Statuses())...), in.ReasonFilter.into(&f, bookingReasons...))
 	return f, err
 }
 
@@ -117,7 +117,7 @@ func (s *server) registerBookings(api huma.API) {
 			return listOf(all, newBookingJSON), err
 		})
 	operation(s, api, "/bookings/{id}", "get-booking", "One booking",
-		func(ctx context.Context, in *pathID) (bookingJSON, error) {
+		func(ctx context.Context, in *PathID) (bookingJSON, error) {
 			id, err := in.parse()
 			if err != nil {
 				return bookingJSON{}, err

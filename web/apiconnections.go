@@ -66,22 +66,22 @@ func newResourceJSON(v booking.ResourceView) resourceJSON {
 }
 
 type connectionsInput struct {
-	paging
-	sourceFilter
+	Paging
+	SourceFilter
 }
 
 func (s *server) registerConnections(api huma.API) {
 	operation(s, api, "/connections", "list-connections", "Connected accounts, oldest first",
 		func(ctx context.Context, in *connectionsInput) (list[connectionJSON], error) {
 			var f booking.Filter
-			if err := in.sourceFilter.into(&f); err != nil {
+			if err := in.SourceFilter.into(&f); err != nil {
 				return list[connectionJSON]{}, err
 			}
 			all, err := s.Records.Connections(ctx, f, in.page())
 			return listOf(all, s.newConnectionJSON), err
 		})
 	operation(s, api, "/connections/{id}", "get-connection", "One connected account",
-		func(ctx context.Context, in *pathID) (connectionJSON, error) {
+		func(ctx context.Context, in *PathID) (connectionJSON, error) {
 			id, err := in.parse()
 			if err != nil {
 				return connectionJSON{}, err
@@ -92,8 +92,8 @@ func (s *server) registerConnections(api huma.API) {
 }
 
 type resourcesInput struct {
-	paging
-	resourceFilter
+	Paging
+	ResourceFilter
 	Provider string `query:"provider" doc:"Only what this provider has a name for"`
 }
 
@@ -101,7 +101,7 @@ func (s *server) registerResources(api huma.API) {
 	operation(s, api, "/resources", "list-resources", "What can be booked",
 		func(ctx context.Context, in *resourcesInput) (list[resourceJSON], error) {
 			f := booking.Filter{Provider: in.Provider}
-			if err := in.resourceFilter.into(&f); err != nil {
+			if err := in.ResourceFilter.into(&f); err != nil {
 				return list[resourceJSON]{}, err
 			}
 			all, err := s.Records.Resources(ctx, f, in.page())

@@ -12,15 +12,17 @@ import (
 
 var problemType = reflect.TypeFor[Problem]()
 
-// The filters of the API, as far as each list has them. Dates without a time
-// are midnight in UTC.
+// The filters of the API, as far as each list has them. They are exported because
+// huma reads only exported fields of what is embedded.
 
-type windowFilter struct {
+// WindowFilter narrows to a window of time. Dates without a time are midnight in
+// UTC.
+type WindowFilter struct {
 	From string `query:"from" doc:"Only what ends or was recorded after this time, RFC 3339" example:"2026-11-23T00:00:00Z"`
 	To   string `query:"to" doc:"Only what begins or was recorded before this time, RFC 3339" example:"2026-11-30T00:00:00Z"`
 }
 
-func (w windowFilter) into(f *booking.Filter) (err error) {
+func (w WindowFilter) into(f *booking.Filter) (err error) {
 	if f.From, err = parseTime("from", w.From); err != nil {
 		return err
 	}
@@ -28,40 +30,44 @@ func (w windowFilter) into(f *booking.Filter) (err error) {
 	return err
 }
 
-type sourceFilter struct {
+// SourceFilter narrows to where a record came from.
+type SourceFilter struct {
 	Provider     string `query:"provider"`
 	ConnectionID string `query:"connection_id"`
 }
 
-func (s sourceFilter) into(f *booking.Filter) (err error) {
+func (s SourceFilter) into(f *booking.Filter) (err error) {
 	f.Provider = s.Provider
 	f.ConnectionID, err = parseFilterID("connection_id", s.ConnectionID)
 	return err
 }
 
-type resourceFilter struct {
+// ResourceFilter narrows to a resource.
+type ResourceFilter struct {
 	ResourceID string `query:"resource_id"`
 }
 
-func (r resourceFilter) into(f *booking.Filter) (err error) {
+func (r ResourceFilter) into(f *booking.Filter) (err error) {
 	f.ResourceID, err = parseFilterID("resource_id", r.ResourceID)
 	return err
 }
 
-type bookingFilter struct {
+// BookingFilter narrows to a booking.
+type BookingFilter struct {
 	BookingID string `query:"booking_id"`
 }
 
-func (b bookingFilter) into(f *booking.Filter) (err error) {
+func (b BookingFilter) into(f *booking.Filter) (err error) {
 	f.BookingID, err = parseFilterID("booking_id", b.BookingID)
 	return err
 }
 
-type statusFilter struct {
+// StatusFilter narrows to some states.
+type StatusFilter struct {
 	Status []string `query:"status" doc:"Any of these, separated by commas"`
 }
 
-func (s statusFilter) into(f *booking.Filter, allowed ...string) error {
+func (s StatusFilter) into(f *booking.Filter, allowed ...string) error {
 	for _, v := range s.Status {
 		if v = strings.TrimSpace(v); v == "" {
 			continue
@@ -74,11 +80,12 @@ func (s statusFilter) into(f *booking.Filter, allowed ...string) error {
 	return nil
 }
 
-type reasonFilter struct {
+// ReasonFilter narrows to a reason.
+type ReasonFilter struct {
 	Reason string `query:"reason"`
 }
 
-func (r reasonFilter) into(f *booking.Filter, allowed ...booking.Reason) error {
+func (r ReasonFilter) into(f *booking.Filter, allowed ...booking.Reason) error {
 	if r.Reason == "" {
 		return nil
 	}

@@ -34,18 +34,18 @@ func newReceiptJSON(v booking.ReceiptView) receiptJSON {
 }
 
 type receiptsInput struct {
-	paging
-	windowFilter
-	sourceFilter
-	bookingFilter
-	statusFilter
-	reasonFilter
+	Paging
+	WindowFilter
+	SourceFilter
+	BookingFilter
+	StatusFilter
+	ReasonFilter
 }
 
 func (in *receiptsInput) filter() (f booking.Filter, err error) {
 	err = errors.Join(
-		in.windowFilter.into(&f), in.sourceFilter.into(&f), in.bookingFilter.into(&f),
-		in.statusFilter.into(&f, texts(booking.ReceiptStatuses())...), in.reasonFilter.into(&f, allReasons...))
+		in.WindowFilter.into(&f), in.SourceFilter.into(&f), in.BookingFilter.into(&f),
+		in.StatusFilter.into(&f, texts(booking.ReceiptStatuses())...), in.ReasonFilter.into(&f, allReasons...))
 	return f, err
 }
 
@@ -60,7 +60,7 @@ func (s *server) registerReceipts(api huma.API) {
 			return listOf(all, newReceiptJSON), err
 		})
 	operation(s, api, "/receipts/{id}", "get-receipt", "One webhook event",
-		func(ctx context.Context, in *pathID) (receiptJSON, error) {
+		func(ctx context.Context, in *PathID) (receiptJSON, error) {
 			id, err := in.parse()
 			if err != nil {
 				return receiptJSON{}, err

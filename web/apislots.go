@@ -32,18 +32,18 @@ func newSlotJSON(v booking.SlotView) slotJSON {
 var slotStatuses = []booking.SlotStatus{booking.SlotActive, booking.SlotTentative, booking.SlotWaiting, booking.SlotReleased}
 
 type slotsInput struct {
-	paging
-	windowFilter
-	sourceFilter
-	resourceFilter
-	bookingFilter
-	statusFilter
+	Paging
+	WindowFilter
+	SourceFilter
+	ResourceFilter
+	BookingFilter
+	StatusFilter
 }
 
 func (in *slotsInput) filter() (f booking.Filter, err error) {
 	err = errors.Join(
-		in.windowFilter.into(&f), in.sourceFilter.into(&f), in.resourceFilter.into(&f), in.bookingFilter.into(&f),
-		in.statusFilter.into(&f, texts(slotStatuses)...))
+		in.WindowFilter.into(&f), in.SourceFilter.into(&f), in.ResourceFilter.into(&f), in.BookingFilter.into(&f),
+		in.StatusFilter.into(&f, texts(slotStatuses)...))
 	return f, err
 }
 

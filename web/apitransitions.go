@@ -38,13 +38,13 @@ func newTransitionJSON(v booking.TransitionView) transitionJSON {
 }
 
 type transitionsInput struct {
-	paging
-	windowFilter
-	sourceFilter
-	resourceFilter
-	bookingFilter
-	statusFilter
-	reasonFilter
+	Paging
+	WindowFilter
+	SourceFilter
+	ResourceFilter
+	BookingFilter
+	StatusFilter
+	ReasonFilter
 	Outcome string `query:"outcome" doc:"applied or rejected"`
 }
 
@@ -54,8 +54,8 @@ func (in *transitionsInput) filter() (f booking.Filter, err error) {
 		err = oneOf("outcome", in.Outcome, texts([]booking.Outcome{booking.Applied, booking.Rejected}))
 	}
 	err = errors.Join(err,
-		in.windowFilter.into(&f), in.sourceFilter.into(&f), in.resourceFilter.into(&f), in.bookingFilter.into(&f),
-		in.statusFilter.into(&f, texts(booking.Statuses())...), in.reasonFilter.into(&f, allReasons...))
+		in.WindowFilter.into(&f), in.SourceFilter.into(&f), in.ResourceFilter.into(&f), in.BookingFilter.into(&f),
+		in.StatusFilter.into(&f, texts(booking.Statuses())...), in.ReasonFilter.into(&f, allReasons...))
 	return f, err
 }
 
@@ -70,7 +70,7 @@ func (s *server) registerTransitions(api huma.API) {
 			return listOf(all, newTransitionJSON), err
 		})
 	operation(s, api, "/transitions/{id}", "get-transition", "One row of the audit log",
-		func(ctx context.Context, in *pathID) (transitionJSON, error) {
+		func(ctx context.Context, in *PathID) (transitionJSON, error) {
 			id, err := in.parse()
 			if err != nil {
 				return transitionJSON{}, err

@@ -23,11 +23,14 @@ const (
 	showAll      = "all"
 )
 
-// auditRanges are the periods to choose from; the first is the one that opens.
-var auditRanges = []struct {
+// auditRange is the last so many days; 0 is all time.
+type auditRange struct {
 	Name string
 	Days int
-}{{"7d", 7}, {"24h", 1}, {"30d", 30}, {"90d", 90}, {"all", 0}}
+}
+
+// auditRanges are the periods to choose from; the first is the one that opens.
+var auditRanges = []auditRange{{"7d", 7}, {"24h", 1}, {"30d", 30}, {"90d", 90}, {"all", 0}}
 
 const auditPageSize = 50
 
@@ -48,13 +51,7 @@ func readAuditQuery(v url.Values) auditQuery {
 		Range: v.Get("range"), From: v.Get("from"), To: v.Get("to"), Show: v.Get("show"),
 		Reason: v.Get("reason"), Provider: v.Get("provider"), Booking: v.Get("booking"), Cursor: v.Get("cursor"),
 	}
-	if !slices.ContainsFunc(auditRanges, func(r struct {
-		Name string
-		Days int
-	},
-	) bool {
-		return r.Name == q.Range
-	}) {
+	if !slices.ContainsFunc(auditRanges, func(r auditRange) bool { return r.Name == q.Range }) {
 		q.Range = auditRanges[0].Name
 	}
 	if q.Show != showRejected && q.Show != showAll {
@@ -145,7 +142,6 @@ type auditView struct {
 type auditRow struct {
 	booking.TransitionView
 	Resource string
-	Bad      bool
 }
 
 // counter is a value that can be chosen, and how many transitions have it.
@@ -194,7 +190,7 @@ func (s *server) fillAudit(ctx context.Context, v *auditView, zone *time.Locatio
 		return err
 	}
 	for _, t := range rows.Items {
-		v.Rows = append(v.Rows, auditRow{TransitionView: t, Resource: names.of(t.ResourceIDs), Bad: troubled(t.Transition)})
+		v.Rows = append(v.Rows, auditRow{TransitionView: t, Resource: names.of(t.ResourceIDs)})
 	}
 	if rows.Next != "" {
 		v.Older = v.Query.with(func(q *auditQuery) { q.Cursor = rows.Next })
@@ -285,7 +281,7 @@ func (s *server) transitionPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := transitionView{auditRow: auditRow{TransitionView: t, Resource: names.of(t.ResourceIDs), Bad: troubled(t.Transition)}}
+	v := transitionView{auditRow: auditRow{TransitionView: t, Resource: names.of(t.ResourceIDs)}}
 	if v.Outcome == booking.Rejected {
 		v.Allowed = booking.Allowed(t.From)
 	}

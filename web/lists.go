@@ -14,12 +14,12 @@ import (
 type connectionsView struct {
 	Connections []connectionRow
 	Providers   []string
-	PublicURL   string
 }
 
 type connectionRow struct {
 	providers.Connection
 	WebhookURL string
+	Account    string // where its API is; "" of one that has none
 }
 
 // connectionsPage lists the accounts. Connecting one is a command's work; the
@@ -29,9 +29,13 @@ func (s *server) connectionsPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := connectionsView{PublicURL: s.PublicURL.String()}
+	var v connectionsView
 	for _, conn := range all {
-		v.Connections = append(v.Connections, connectionRow{Connection: conn, WebhookURL: s.webhookURL(conn)})
+		row := connectionRow{Connection: conn, WebhookURL: s.webhookURL(conn)}
+		if conn.APIBase != conn.ID.String() {
+			row.Account = conn.APIBase
+		}
+		v.Connections = append(v.Connections, row)
 	}
 	for name := range s.Providers {
 		v.Providers = append(v.Providers, name)

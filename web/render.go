@@ -54,18 +54,19 @@ func loadTemplates(l *languages, a assets) (*renderer, error) {
 // template: each sentence is one message.
 func functions(l *language, a assets) template.FuncMap {
 	return template.FuncMap{
-		"t":     l.t,
-		"n":     l.n,
-		"named": func(set string, value any) string { return l.named(set, fmt.Sprint(value)) },
-		"actor": l.actor,
-		"asset": a.address,
-		"stamp": func(t time.Time, zone *time.Location) string { return l.dates.stamp(t.In(zone)) },
-		"exact": func(t time.Time, zone *time.Location) string { return l.dates.exact(t.In(zone)) },
-		"span":  func(from, to time.Time, zone *time.Location) string { return l.dates.span(from.In(zone), to.In(zone)) },
-		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"icon":  icon,
-		"aim":   aim,
-		"dict":  func(pairs ...any) map[string]any { return dataOf(pairs) }, // several values for a partial
+		"t":        l.t,
+		"n":        l.n,
+		"named":    func(set string, value any) string { return l.named(set, fmt.Sprint(value)) },
+		"actor":    l.actor,
+		"asset":    a.address,
+		"stamp":    func(t time.Time, zone *time.Location) string { return l.dates.stamp(t.In(zone)) },
+		"exact":    func(t time.Time, zone *time.Location) string { return l.dates.exact(t.In(zone)) },
+		"span":     func(from, to time.Time, zone *time.Location) string { return l.dates.span(from.In(zone), to.In(zone)) },
+		"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"icon":     icon,
+		"aim":      aim,
+		"troubled": troubled,
+		"dict":     func(pairs ...any) map[string]any { return dataOf(pairs) }, // several values for a partial
 	}
 }
 

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 )
@@ -19,24 +20,26 @@ func (s *server) routes(e *echo.Echo) error {
 	}
 	e.GET("/static/:name", s.assets.serve)
 
-	open := e.Group("", s.sameOrigin, s.sessions.load, s.identify)
-	open.GET("/", s.home)
-	open.GET("/signin", s.signInPage)
-	open.POST("/signin", s.signIn)
-	open.POST("/signout", s.signOut)
-	open.GET("/link/:secret", s.linkPage)
-	open.POST("/link/:secret", s.useLink)
+	// Not groups: echo gives a group with middleware a catch-all of its own, and
+	// every unknown path would lead to the sign-in page.
+	open := []echo.MiddlewareFunc{s.sameOrigin, s.sessions.load, s.identify}
+	e.GET("/", s.home, open...)
+	e.GET("/signin", s.signInPage, open...)
+	e.POST("/signin", s.signIn, open...)
+	e.POST("/signout", s.signOut, open...)
+	e.GET("/link/:secret", s.linkPage, open...)
+	e.POST("/link/:secret", s.useLink, open...)
 
-	pages := open.Group("", s.requireUser)
-	pages.GET("/calendar", s.calendarPage)
-	pages.GET("/bookings/:id", s.bookingPage)
-	pages.GET("/audit", s.auditPage)
-	pages.GET("/audit/:id", s.transitionPage)
-	pages.GET("/connections", s.connectionsPage)
-	pages.GET("/resources", s.resourcesPage)
-	pages.GET("/settings", s.settingsPage)
-	pages.POST("/settings/display", s.saveDisplay)
-	pages.POST("/settings/password", s.savePassword)
+	signedIn := append(slices.Clone(open), s.requireUser)
+	e.GET("/calendar", s.calendarPage, signedIn...)
+	e.GET("/bookings/:id", s.bookingPage, signedIn...)
+	e.GET("/audit", s.auditPage, signedIn...)
+	e.GET("/audit/:id", s.transitionPage, signedIn...)
+	e.GET("/connections", s.connectionsPage, signedIn...)
+	e.GET("/resources", s.resourcesPage, signedIn...)
+	e.GET("/settings", s.settingsPage, signedIn...)
+	e.POST("/settings/display", s.saveDisplay, signedIn...)
+	e.POST("/settings/password", s.savePassword, signedIn...)
 
 	return s.api(e)
 }

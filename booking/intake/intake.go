@@ -183,7 +183,6 @@ func (in *Intake) apply(set []arrival) {
 			a.answer <- result{answer: answers[i]}
 		}
 	case errors.Is(err, booking.ErrUnavailable):
-		in.opts.Log.Error("set not stored", "size", len(set), "err", err)
 		for _, a := range set {
 			a.answer <- result{err: err}
 		}

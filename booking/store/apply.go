@@ -27,7 +27,7 @@ func (s *Store) Apply(ctx context.Context, set []booking.Post, now time.Time) ([
 		deliveries = append(deliveries, p.Delivery)
 	}
 	var answers []booking.Answer
-	err := s.inTx(ctx, func(tx *gorm.DB) error {
+	err := s.inTx(ctx, func(tx *gorm.DB) error { //nolint:contextcheck // what Decide does in memory is not to be broken off
 		st, err := s.load(tx, set)
 		if err != nil {
 			return err

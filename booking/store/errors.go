@@ -100,7 +100,7 @@ func classifySQLite(err error, lite *sqlite.Error) error {
 
 // sqliteNames are the unique constraints by the columns that SQLite names
 // instead of them.
-var sqliteNames = map[string]string{
+var sqliteNames = map[string]string{ //nolint:gosec // G101: names of columns, not credentials
 	"api_tokens.hash":                   "api_tokens_hash",
 	"slots.resource_id,slots.starts_at": "one_booking_per_slot",
 	"users.name":                        "users_name",

@@ -37,6 +37,7 @@ func (receiptRow) TableName() string { return "webhook_receipts" }
 
 // What sealed columns are bound to: a value put into another row does not open.
 func bodyContext(receipt uuid.UUID) string { return "webhook_receipts.raw_body:" + receipt.String() }
+
 func snapshotContext(receipt uuid.UUID) string {
 	return "webhook_receipts.snapshot:" + receipt.String()
 }

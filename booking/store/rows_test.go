@@ -225,8 +225,11 @@ func save(t *testing.T, s *Store, st *booking.State, ch booking.Changes, posts .
 func TestClockTextSorts(t *testing.T) {
 	t.Parallel()
 	clocks := []clock{
-		{At: moment, Rank: 1, Key: "b c"}, {At: moment, Rank: 2, Key: "a"}, {At: moment, Rank: 2, Key: "b"},
-		{At: moment.Add(time.Microsecond), Rank: 1}, {At: moment.Add(time.Hour)},
+		{At: moment, Rank: 1, Key: "b c"},
+		{At: moment, Rank: 2, Key: "a"},
+		{At: moment, Rank: 2, Key: "b"},
+		{At: moment.Add(time.Microsecond), Rank: 1},
+		{At: moment.Add(time.Hour)},
 	}
 	for i, c := range clocks {
 		var back clock

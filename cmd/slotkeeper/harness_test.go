@@ -272,8 +272,14 @@ type acknowledgement struct {
 	Error      string    `json:"error"`
 	SourceID   string    `json:"source_event_id"`
 	At         time.Time `json:"ack_timestamp"`
-	Code       string    `json:"code"` // of a problem
-	Type       string    `json:"-"`
+	Type       string    `json:"-"` // the content type
+	problem
+}
+
+// problem is what is read of a problem+json.
+type problem struct {
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
 }
 
 // send signs a body as the provider does and posts it.
@@ -307,7 +313,11 @@ func postTo(ctx context.Context, url string, body []byte, header http.Header) (a
 	if err != nil {
 		return ack, err
 	}
-	err = json.Unmarshal(b, &ack)
+	var into any = &ack
+	if resp.StatusCode/100 != 2 { // a problem, whose status is the number
+		into = &ack.problem
+	}
+	err = json.Unmarshal(b, into)
 	ack.HTTP, ack.RetryAfter, ack.Type = resp.StatusCode, resp.Header.Get("Retry-After"), resp.Header.Get("Content-Type")
 	if err != nil {
 		return ack, fmt.Errorf("%s answered %s: %q", url, resp.Status, b)

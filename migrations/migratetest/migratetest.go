@@ -93,7 +93,7 @@ var sqliteTemplate = sync.OnceValues(func() (file []byte, err error) {
 	if err = errors.Join(err, db.Close()); err != nil {
 		return nil, err
 	}
-	return os.ReadFile(path) //nolint:gosec // G304: made above
+	return os.ReadFile(path)
 })
 
 func serverURL(t testing.TB) *url.URL {
@@ -118,7 +118,7 @@ func makeTemplate(ctx context.Context, t testing.TB, admin *sql.DB, server *url.
 	if err != nil {
 		t.Fatalf("reach the server of %s: %v", EnvURL, err)
 	}
-	defer conn.Close() //nolint:errcheck // it ends the lock, too
+	defer conn.Close() // ends the lock, too
 	if _, err := conn.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, lockID); err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func readTriggers(ctx context.Context, tx *sql.Tx) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() //nolint:errcheck // only read
+	defer rows.Close()
 	out := map[string]string{}
 	for rows.Next() {
 		var name, text string
