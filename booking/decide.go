@@ -1,8 +1,6 @@
 package booking
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -175,19 +173,6 @@ type target struct {
 	place  bool // the event asks for its place now
 }
 
-// entry is a transition before it is chained: what it ends in is filled in when
-// all claims are settled.
-type entry struct {
-	booking uuid.UUID
-	action  Action
-	from    Status
-	to      Status
-	outcome Outcome
-	reason  Reason
-	actor   Actor
-	open    bool // to is not known before the claims are settled
-}
-
 // turn applies one event and says what became of it (R13).
 func (w *work) turn(e *Event, receipt, conn uuid.UUID, actor Actor) (ReceiptStatus, Reason) {
 	t := &turn{
@@ -219,96 +204,6 @@ func (w *work) turn(e *Event, receipt, conn uuid.UUID, actor Actor) (ReceiptStat
 	return status, reason
 }
 
-// judge gives each booking of the event its verdict, in R13's order, and the
-// receipt the first that holds of conflict, processed, rejected, unchanged.
-func (t *turn) judge() (ReceiptStatus, Reason) {
-	status, reason := StatusUnchanged, NoReason
-	own := make([]entry, 0, len(t.own))
-	for _, tg := range t.own {
-		s, r, en := t.judgeOne(tg)
-		if en != nil {
-			own = append(own, *en)
-		}
-		if precedence(s) < precedence(status) {
-			status, reason = s, r
-		}
-	}
-	if status == StatusUnchanged && len(t.own) == 0 && t.changed {
-		status = StatusProcessed
-	}
-	// The event's own come after the predecessors that made room for them and
-	// before those whom they displaced.
-	at := slices.IndexFunc(t.entries, func(e entry) bool { return e.action == Move || e.action == Release })
-	if at < 0 {
-		at = len(t.entries)
-	}
-	t.entries = slices.Insert(t.entries, at, own...)
-	t.noteMoves()
-	return status, reason
-}
-
-func precedence(s ReceiptStatus) int {
-	return slices.Index([]ReceiptStatus{StatusConflict, StatusProcessed, StatusRejected, StatusUnchanged}, s)
-}
-
-func (t *turn) judgeOne(tg *target) (ReceiptStatus, Reason, *entry) {
-	after, _ := t.bookings.get(tg.id)
-	from := tg.before.Status
-	refused := func(r Reason) (ReceiptStatus, Reason, *entry) {
-		return StatusRejected, r, &entry{booking: tg.id, action: tg.action, from: from, to: from, outcome: Rejected, reason: r, actor: t.actor}
-	}
-	if tg.refuse {
-		return refused(ReasonIllegal)
-	}
-	overtaken := !t.newer && t.differs && from == after.Status &&
-		(tg.action == Move || tg.action == Details || tg.action == NoShow)
-	changed := t.changed || !reflect.DeepEqual(visible(tg.before), visible(after))
-	switch {
-	case !changed && !overtaken:
-		return StatusUnchanged, NoReason, nil
-	case changed && !t.allowed(from, tg.action, after.Status):
-		return refused(ReasonIllegal)
-	case overtaken:
-		return refused(ReasonStale)
-	}
-	moved := after.Status != Canceled && t.moved(tg.before, after)
-	if (from == after.Status && !moved) || tg.action == Details || tg.action == NoShow {
-		return StatusProcessed, NoReason, nil
-	}
-	en := &entry{booking: tg.id, action: tg.action, from: from, to: after.Status, outcome: Applied, reason: after.Reason, actor: t.actor}
-	if after.Status == Conflicted {
-		return StatusConflict, after.Reason, en
-	}
-	return StatusProcessed, after.Reason, en
-}
-
-// allowed asks the table whether the event may lead from one state to another.
-func (t *turn) allowed(from Status, a Action, to Status) bool {
-	guard := Free
-	switch {
-	case to == Conflicted && a != Details && a != NoShow:
-		guard = Held
-	case to == Pending && a == Move:
-		guard = Unconfirmed
-	}
-	got, err := Next(from, a, guard)
-	return err == nil && got == to
-}
-
-// visible is what people see of a booking and what its events may change:
-// without clocks, and without what others' claims make of it (R12).
-func visible(b Booking) Booking {
-	b.SessionAt, b.NoShowAt = Clock{}, Clock{}
-	for _, f := range []*Text{&b.Title, &b.Location, &b.Invitee.Name, &b.Invitee.Email, &b.Invitee.Phone, &b.Invitee.Timezone} {
-		f.At = Clock{}
-	}
-	if b.Status != Canceled {
-		b.Reason = NoReason
-	}
-	b.ConflictsWith, b.LastReceiptID, b.ConnectionID, b.ChainID = nil, uuid.Nil, uuid.Nil, uuid.Nil
-	return b
-}
-
 // save writes a booking if the event changed anything of it.
 func (t *turn) save(b Booking) {
 	before, existed := t.bookings.get(b.ID)
@@ -320,110 +215,6 @@ func (t *turn) save(b Booking) {
 	}
 	t.bookings.put(b.ID, b)
 	t.index.booking(b)
-}
-
-// open makes the row of a booking not seen before.
-func (t *turn) open(ref Ref, seat string) Booking {
-	id := BookingID(ref.Source, ref.ExternalID, seat)
-	return Booking{
-		ID: id, Source: ref.Source, ExternalID: ref.ExternalID, Seat: seat, ChainID: id,
-		ConnectionID: t.conn, LastReceiptID: t.receipt,
-	}
-}
-
-// followSingle decides an event about a booking that has its identity to itself.
-func (t *turn) followSingle() {
-	e := t.event
-	b, existed := t.row(Ref{e.Source, e.ExternalID})
-	tg := &target{before: b, action: e.Action()}
-	if !existed {
-		b = t.open(Ref{e.Source, e.ExternalID}, "")
-	}
-	tg.id = b.ID
-	t.own = append(t.own, tg)
-
-	if session := SessionID(e.Source, e.Session.ExternalID); t.clock.After(b.SessionAt) {
-		t.touch(b.SessionID)
-		t.newer = true
-		b.SessionID, b.SessionAt = session, t.clock
-	} else if b.SessionID != session {
-		t.differs = true
-	}
-	t.foldText(&b.Title, e.Title)
-	t.foldText(&b.Location, e.Location)
-	b.BookedAt = earliest(b.BookedAt, e.BookedAt)
-	if len(e.Attendees) > 0 {
-		t.foldInvitee(&b.Invitee, &b.NoShow, &b.NoShowAt, e.Attendees[0])
-	}
-
-	switch a := e.Action(); a {
-	case Request, Create, Move:
-		if b.Status == Canceled {
-			tg.refuse = true
-			break
-		}
-		if a == Create || (a == Move && (e.Confirmed || b.confirmed())) {
-			tg.place = true
-			b.Status = Conflicted // until it is settled
-		} else if b.Status == New {
-			b.Status = Pending
-		}
-	case Cancel:
-		reason := e.Reason
-		if e.Successor != "" {
-			reason = ReasonRescheduled
-		}
-		b = closed(b, reason)
-	case Details, NoShow, Release, AcceptOverlap:
-	}
-	t.touch(b.SessionID)
-	t.save(b)
-}
-
-// closed is the booking canceled, with the strongest of its reasons (R6).
-func closed(b Booking, reason Reason) Booking {
-	if b.Status != Canceled || reason.strength() > b.Reason.strength() {
-		b.Reason = reason
-	}
-	b.Status, b.ConflictsWith = Canceled, nil
-	return b
-}
-
-func (t *turn) foldText(f *Text, said *string) {
-	if said == nil {
-		return
-	}
-	if t.clock.After(f.At) {
-		t.newer = true
-		f.Value, f.At = *said, t.clock
-	} else if f.Value != *said {
-		t.differs = true
-	}
-}
-
-func (t *turn) foldInvitee(v *Invitee, noShow *bool, noShowAt *Clock, a Attendee) {
-	if a.Email != "" {
-		t.foldText(&v.Email, &a.Email)
-	}
-	t.foldText(&v.Name, a.Name)
-	t.foldText(&v.Phone, a.Phone)
-	t.foldText(&v.Timezone, a.Timezone)
-	if a.NoShow == nil {
-		return
-	}
-	if t.clock.After(*noShowAt) {
-		t.newer = true
-		*noShow, *noShowAt = *a.NoShow, t.clock
-	} else if *noShow != *a.NoShow {
-		t.differs = true
-	}
-}
-
-func earliest(a, b *time.Time) *time.Time {
-	if a == nil || (b != nil && b.Before(*a)) {
-		return b
-	}
-	return a
 }
 
 // known tells whether the booking that details or a no-show is about has a row.
@@ -439,88 +230,5 @@ func (w *work) known(e *Event) bool {
 	return slices.ContainsFunc(e.Attendees, func(a Attendee) bool {
 		_, ok := w.seat(ref, a.Key)
 		return ok
-	})
-}
-
-// writeTransitions chains the turn's transitions into the ledger.
-func (t *turn) writeTransitions() {
-	for _, en := range t.entries {
-		if b, ok := t.bookings.get(en.booking); ok && en.open {
-			en.to = b.Status
-		}
-		tr := Transition{
-			BookingID: en.booking, ReceiptID: t.receipt, Event: en.action, From: en.from, To: en.to,
-			Outcome: en.outcome, Reason: en.reason, Actor: en.actor,
-			OccurredAt: t.event.At, RecordedAt: t.now,
-		}
-		tr.ID = transitionID(t.receipt, en.booking, t.ledger.Seq+1)
-		if b, ok := t.bookings.get(en.booking); ok && en.outcome == Applied && en.to == Conflicted {
-			tr.Reason = b.Reason
-			tr.HolderID, tr.Constraint = t.fence(b)
-		}
-		t.ledger.chain(&tr)
-		t.transitions = append(t.transitions, tr)
-	}
-}
-
-// changes are the set's net results, in an order that does not depend on maps.
-func (w *work) changes(answers []Answer) Changes {
-	ch := Changes{Answers: answers, Transitions: w.transitions, Ledger: w.ledger}
-	fresh := map[ReceiptKey]bool{}
-	for _, key := range w.order {
-		fresh[key] = true
-		r, _ := w.receipts.get(key)
-		ch.Receipts = append(ch.Receipts, r)
-	}
-	for key, r := range w.receipts.changed() {
-		if !fresh[key] {
-			ch.Resolved = append(ch.Resolved, r)
-		}
-	}
-	for _, v := range w.bookings.changed() {
-		ch.Bookings = append(ch.Bookings, v)
-	}
-	for _, v := range w.sessions.changed() {
-		ch.Sessions = append(ch.Sessions, v)
-	}
-	for id, v := range w.slots.changed() {
-		if old, ok := w.slots.base[id]; !ok || old.Status != v.Status {
-			ch.Slots = append(ch.Slots, v)
-		}
-	}
-	for _, v := range w.attendances.changed() {
-		ch.Attendances = append(ch.Attendances, v)
-	}
-	for _, v := range w.links.changed() {
-		ch.Links = append(ch.Links, v)
-	}
-	for _, v := range w.identities.changed() {
-		ch.Identities = append(ch.Identities, v)
-	}
-	for _, v := range w.resources.changed() {
-		ch.Resources = append(ch.Resources, v)
-	}
-	sortByID(ch.Resolved, func(r Receipt) uuid.UUID { return r.ID })
-	sortByID(ch.Bookings, func(b Booking) uuid.UUID { return b.ID })
-	sortByID(ch.Sessions, func(s Session) uuid.UUID { return s.ID })
-	sortByID(ch.Slots, func(s Slot) uuid.UUID { return s.ID })
-	sortByID(ch.Resources, func(r Resource) uuid.UUID { return r.ID })
-	slices.SortFunc(ch.Attendances, func(a, b Attendance) int {
-		return cmp.Or(cmp.Compare(a.Source.String(), b.Source.String()), cmp.Compare(a.ExternalID, b.ExternalID), cmp.Compare(a.Key, b.Key))
-	})
-	slices.SortFunc(ch.Links, func(a, b Link) int {
-		return cmp.Or(cmp.Compare(a.Source.String(), b.Source.String()), cmp.Compare(a.Predecessor, b.Predecessor),
-			cmp.Compare(a.Successor, b.Successor), cmp.Compare(a.Key, b.Key))
-	})
-	slices.SortFunc(ch.Identities, func(a, b Identity) int {
-		return cmp.Or(cmp.Compare(a.Source.String(), b.Source.String()), cmp.Compare(a.ExternalID, b.ExternalID))
-	})
-	return ch
-}
-
-func sortByID[T any](s []T, id func(T) uuid.UUID) {
-	slices.SortFunc(s, func(a, b T) int {
-		x, y := id(a), id(b)
-		return bytes.Compare(x[:], y[:])
 	})
 }

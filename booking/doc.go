@@ -3,7 +3,8 @@
 // does no I/O and reads no clock; ids are derived, never drawn.
 //
 // [Decide] is the way in: (what is stored, deliveries in order) to (net changes,
-// verdicts). The rules R1-R14 that it follows stand in docs/how-it-works.md;
-// files are named after them: machine.go (states), seats.go (R10), links.go (R5),
-// places.go (R8, R9, R11, R12), decide.go (R13).
+// verdicts). The rules R1-R14 that it follows stand in docs/how-it-works.md. An
+// event passes through these files: decide.go (a set, a member, a turn), links.go
+// (R5), sessions.go (R1, R9), single.go or seats.go (R3, R4, R6, or R10), places.go
+// (R8, R11), conflicts.go (R12), verdict.go (R13), changes.go.
 package booking

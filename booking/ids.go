@@ -1,7 +1,7 @@
 package booking
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,9 +15,9 @@ func derive(parts ...string) uuid.UUID {
 	return uuid.NewSHA1(namespace, []byte(strings.Join(parts, "\x00")))
 }
 
-// BookingID is the id of the first row of an identity; seat is "" unless the
+// ID is the id of the first row of an identity; seat is "" unless the
 // uid is seated.
-func BookingID(s Source, externalID, seat string) uuid.UUID {
+func ID(s Source, externalID, seat string) uuid.UUID {
 	return derive("booking", s.Provider, s.Base, externalID, seat)
 }
 
@@ -40,7 +40,7 @@ func slotID(session uuid.UUID, c claim) uuid.UUID {
 }
 
 func transitionID(receipt, booking uuid.UUID, seq int64) uuid.UUID {
-	return derive("transition", receipt.String(), booking.String(), fmt.Sprint(seq))
+	return derive("transition", receipt.String(), booking.String(), strconv.FormatInt(seq, 10))
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

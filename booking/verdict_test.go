@@ -35,18 +35,21 @@ func TestVerdicts(t *testing.T) {
 		{"first create", []*booking.Event{created}, booking.StatusProcessed, "", []string{"create >active applied  webhook"}},
 		{
 			"late create after its cancel",
-			[]*booking.Event{canceled, created}, booking.StatusRejected, booking.ReasonIllegal,
+			[]*booking.Event{canceled, created},
+			booking.StatusRejected, booking.ReasonIllegal,
 			[]string{"create canceled>canceled rejected illegal_transition webhook"},
 		},
 		{
 			"late request after its cancel",
 			[]*booking.Event{canceled, bt.New(bt.Generic, req, "a", 1, bt.When("10:00", "10:30"))},
-			booking.StatusRejected, booking.ReasonIllegal, []string{"request canceled>canceled rejected illegal_transition webhook"},
+			booking.StatusRejected, booking.ReasonIllegal,
+			[]string{"request canceled>canceled rejected illegal_transition webhook"},
 		},
 		{
 			"a newer move after a cancel is refused too",
 			[]*booking.Event{created, canceled, bt.New(bt.Generic, mov, "a", 20, bt.When("12:00", "12:30"))},
-			booking.StatusRejected, booking.ReasonIllegal, []string{"move canceled>canceled rejected illegal_transition webhook"},
+			booking.StatusRejected, booking.ReasonIllegal,
+			[]string{"move canceled>canceled rejected illegal_transition webhook"},
 		},
 		{"cancel of an unknown booking leaves a tombstone", []*booking.Event{canceled}, booking.StatusProcessed, booking.ReasonCanceled, []string{"cancel >canceled applied canceled webhook"}},
 		{"second cancel", []*booking.Event{canceled, bt.New(bt.Generic, can, "a", 12)}, booking.StatusUnchanged, "", nil},
@@ -63,7 +66,8 @@ func TestVerdicts(t *testing.T) {
 		{
 			"overtaken move",
 			[]*booking.Event{created, bt.New(bt.Generic, mov, "a", 9, bt.When("12:00", "12:30")), bt.New(bt.Generic, mov, "a", 7, bt.When("11:00", "11:30"))},
-			booking.StatusRejected, booking.ReasonStale, []string{"move active>active rejected stale webhook"},
+			booking.StatusRejected, booking.ReasonStale,
+			[]string{"move active>active rejected stale webhook"},
 		},
 		{
 			"overtaken no-show",
@@ -71,7 +75,8 @@ func TestVerdicts(t *testing.T) {
 				created, bt.New(bt.Generic, miss, "a", 9, bt.For("priya"), bt.Missed(true)),
 				bt.New(bt.Generic, miss, "a", 8, bt.For("priya"), bt.Missed(false)),
 			},
-			booking.StatusRejected, booking.ReasonStale, []string{"no_show active>active rejected stale webhook"},
+			booking.StatusRejected, booking.ReasonStale,
+			[]string{"no_show active>active rejected stale webhook"},
 		},
 		{
 			"older confirming move still confirms",
@@ -79,12 +84,14 @@ func TestVerdicts(t *testing.T) {
 				bt.New(bt.Calcom, req, "c", 5, bt.When("10:00", "10:30"), bt.With("theo"), bt.For("priya")),
 				bt.New(bt.Calcom, mov, "c", 2, bt.When("11:00", "11:30"), bt.With("theo"), bt.For("priya"), bt.Confirmed()),
 			},
-			booking.StatusProcessed, "", []string{"move pending>active applied  webhook"},
+			booking.StatusProcessed, "",
+			[]string{"move pending>active applied  webhook"},
 		},
 		{
 			"older create still confirms",
 			[]*booking.Event{bt.New(bt.Generic, req, "a", 9, bt.When("10:00", "10:30"), bt.With("maren"), bt.For("priya")), created},
-			booking.StatusProcessed, "", []string{"create pending>active applied  webhook"},
+			booking.StatusProcessed, "",
+			[]string{"create pending>active applied  webhook"},
 		},
 		{
 			"late request that says nothing new",
@@ -97,35 +104,44 @@ func TestVerdicts(t *testing.T) {
 				bt.New(bt.Generic, cre, "a", 5, bt.When("10:00", "10:30"), bt.With("maren"), bt.For("priya")),
 				bt.New(bt.Generic, req, "a", 1, bt.When("10:00", "10:30"), bt.With("maren"), bt.For("priya"), bt.Title("Asked"), bt.Booked(5)),
 			},
-			booking.StatusRejected, booking.ReasonIllegal, []string{"request active>active rejected illegal_transition webhook"},
+			booking.StatusRejected, booking.ReasonIllegal,
+			[]string{"request active>active rejected illegal_transition webhook"},
 		},
 		{
-			"details alone", []*booking.Event{created, bt.New(bt.Generic, det, "a", 9, bt.Title("New"))},
+			"details alone",
+			[]*booking.Event{created, bt.New(bt.Generic, det, "a", 9, bt.Title("New"))},
 			booking.StatusProcessed, "", nil,
 		},
 		{"details of nobody wait", []*booking.Event{bt.New(bt.Generic, det, "a", 9, bt.Title("New"))}, booking.StatusWaiting, "", nil},
 		{
-			"a move of time is a transition", []*booking.Event{created, bt.New(bt.Generic, mov, "a", 9, bt.When("12:00", "12:30"))},
-			booking.StatusProcessed, "", []string{"move active>active applied  webhook"},
+			"a move of time is a transition",
+			[]*booking.Event{created, bt.New(bt.Generic, mov, "a", 9, bt.When("12:00", "12:30"))},
+			booking.StatusProcessed, "",
+			[]string{"move active>active applied  webhook"},
 		},
 		{
-			"a held slot", []*booking.Event{rival, created}, booking.StatusConflict, booking.ReasonSlotTaken,
+			"a held slot",
+			[]*booking.Event{rival, created},
+			booking.StatusConflict, booking.ReasonSlotTaken,
 			[]string{"create >conflicted applied slot_taken webhook"},
 		},
 		{
 			"an overlapped slot",
 			[]*booking.Event{rival, bt.New(bt.Generic, cre, "o", 5, bt.When("10:15", "10:45"), bt.With("maren"), bt.For("lena"))},
-			booking.StatusConflict, booking.ReasonOverlap, []string{"create >conflicted applied overlap webhook"},
+			booking.StatusConflict, booking.ReasonOverlap,
+			[]string{"create >conflicted applied overlap webhook"},
 		},
 		{
-			"the holder leaves", []*booking.Event{rival, created, bt.New(bt.Calcom, can, "r", 20, bt.For("kofi"))},
+			"the holder leaves",
+			[]*booking.Event{rival, created, bt.New(bt.Calcom, can, "r", 20, bt.For("kofi"))},
 			booking.StatusProcessed, booking.ReasonCanceled,
 			[]string{"cancel active>canceled applied canceled webhook", "release conflicted>active applied  system"},
 		},
 		{
 			"a successor ends its predecessor first",
 			[]*booking.Event{created, bt.New(bt.Generic, cre, "b", 9, bt.When("10:15", "10:45"), bt.With("maren"), bt.For("priya"), bt.From("a"))},
-			booking.StatusProcessed, "", []string{"cancel active>canceled applied rescheduled webhook", "create >active applied  webhook"},
+			booking.StatusProcessed, "",
+			[]string{"cancel active>canceled applied rescheduled webhook", "create >active applied  webhook"},
 		},
 		{
 			"late cancel after a reschedule",
@@ -142,12 +158,14 @@ func TestVerdicts(t *testing.T) {
 				bt.New(bt.Generic, cre, "b", 1, bt.In("g"), bt.When("10:00", "11:00"), bt.With("maren"), bt.For("kofi")),
 				bt.New(bt.Generic, mov, "a", 5, bt.In("g"), bt.When("14:00", "15:00"), bt.With("maren")),
 			},
-			booking.StatusProcessed, "", []string{"move active>active applied  webhook", "move active>active applied  webhook"},
+			booking.StatusProcessed, "",
+			[]string{"move active>active applied  webhook", "move active>active applied  webhook"},
 		},
 		{
 			"one transition per listed attendee",
 			[]*booking.Event{bt.New(bt.Calcom, cre, "u", 1, bt.When("10:00", "11:00"), bt.With("maren"), bt.For("kofi", "lena"), bt.Seats(8))},
-			booking.StatusProcessed, "", []string{"create >active applied  webhook", "create >active applied  webhook"},
+			booking.StatusProcessed, "",
+			[]string{"create >active applied  webhook", "create >active applied  webhook"},
 		},
 	}
 	for _, tt := range tests {
@@ -182,7 +200,7 @@ func TestConflictNamesItsHolder(t *testing.T) {
 	loser := bt.New(bt.Generic, cre, "a", 5, bt.When("10:00", "10:30"), bt.With("maren"), bt.For("priya"))
 	ch := booking.Decide(st, []booking.Delivery{bt.Deliver(holder, 1), bt.Deliver(loser, 1)}, bt.Day)
 	tr := ch.Transitions[1]
-	if want := booking.BookingID(bt.Calcom, "r", ""); tr.HolderID == nil || *tr.HolderID != want || tr.Constraint != booking.FenceSlot {
+	if want := booking.ID(bt.Calcom, "r", ""); tr.HolderID == nil || *tr.HolderID != want || tr.Constraint != booking.FenceSlot {
 		t.Errorf("holder %v, constraint %q", tr.HolderID, tr.Constraint)
 	}
 }
@@ -248,7 +266,7 @@ func TestRemapClaims(t *testing.T) {
 	ch := booking.Remap(st, booking.Identity{Source: bt.Calendly, ExternalID: "/users/maren"}, maren, booking.ActorSystem, bt.Day)
 	bt.Merge(st, ch)
 	for id, want := range map[string]booking.Status{"early": booking.Active, "late": booking.Conflicted, "loses": booking.Conflicted} {
-		if b := st.Bookings[booking.BookingID(bt.Calendly, id, "")]; b.Status != want || b.Reason == booking.ReasonUnmapped {
+		if b := st.Bookings[booking.ID(bt.Calendly, id, "")]; b.Status != want || b.Reason == booking.ReasonUnmapped {
 			t.Errorf("%s is %s %s, want %s", id, b.Status, b.Reason, want)
 		}
 	}

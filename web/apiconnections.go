@@ -74,7 +74,7 @@ func (s *server) registerConnections(api huma.API) {
 	operation(s, api, "/connections", "list-connections", "Connected accounts, oldest first",
 		func(ctx context.Context, in *connectionsInput) (list[connectionJSON], error) {
 			var f booking.Filter
-			if err := in.SourceFilter.into(&f); err != nil {
+			if err := in.into(&f); err != nil {
 				return list[connectionJSON]{}, err
 			}
 			all, err := s.Records.Connections(ctx, f, in.page())
@@ -101,7 +101,7 @@ func (s *server) registerResources(api huma.API) {
 	operation(s, api, "/resources", "list-resources", "What can be booked",
 		func(ctx context.Context, in *resourcesInput) (list[resourceJSON], error) {
 			f := booking.Filter{Provider: in.Provider}
-			if err := in.ResourceFilter.into(&f); err != nil {
+			if err := in.into(&f); err != nil {
 				return list[resourceJSON]{}, err
 			}
 			all, err := s.Records.Resources(ctx, f, in.page())

@@ -140,7 +140,6 @@ var (
 		booking.ReasonRescheduled, booking.ReasonDeclined, booking.ReasonRemoved, booking.ReasonCanceled,
 		booking.ReasonSlotTaken, booking.ReasonOverlap, booking.ReasonCapacityFull, booking.ReasonUnmapped,
 	}
-	refusalReasons  = []booking.Reason{booking.ReasonIllegal, booking.ReasonStale}
-	conflictReasons = []booking.Reason{booking.ReasonSlotTaken, booking.ReasonOverlap, booking.ReasonCapacityFull}
-	allReasons      = append(append([]booking.Reason{}, refusalReasons...), bookingReasons...)
+	refusalReasons = []booking.Reason{booking.ReasonIllegal, booking.ReasonStale}
+	allReasons     = append(append([]booking.Reason{}, refusalReasons...), bookingReasons...)
 )

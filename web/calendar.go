@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -310,16 +311,9 @@ func (s *server) names(ctx context.Context) (names, error) {
 
 // of names resources in one line; one that is not known any more shows its id.
 func (n names) of(ids []uuid.UUID) string {
-	text := ""
+	all := make([]string, len(ids))
 	for i, id := range ids {
-		if i > 0 {
-			text += ", "
-		}
-		if name := n.resource[id]; name != "" {
-			text += name
-		} else {
-			text += id.String()
-		}
+		all[i] = cmp.Or(n.resource[id], id.String())
 	}
-	return text
+	return strings.Join(all, ", ")
 }

@@ -129,7 +129,7 @@ func (l *language) fieldErrors(e *booking.InvalidError) map[string]string {
 
 // named is the text of a value of a closed set; what is not in the set shows as
 // it is, for instance a provider's own name of a kind.
-func (l *language) named(set string, value string) string {
+func (l *language) named(set, value string) string {
 	if value == "" {
 		value = "none"
 	}

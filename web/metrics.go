@@ -157,7 +157,7 @@ func (c *backlogCollector) Collect(out chan<- prometheus.Metric) {
 
 // metrics on the main listener need a token that may read.
 func (s *server) metrics(c echo.Context) error {
-	if _, err := s.bearer(c.Request(), access.ScrapeMetrics); err != nil {
+	if err := s.bearer(c.Request(), access.ScrapeMetrics); err != nil {
 		return err
 	}
 	s.Metrics.Handler().ServeHTTP(c.Response(), c.Request())

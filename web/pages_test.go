@@ -30,6 +30,7 @@ func TestEveryPage(t *testing.T) {
 		for _, lang := range []string{"en", "id"} {
 			for _, path := range all {
 				t.Run(name+" "+lang+" "+path, func(t *testing.T) {
+					t.Parallel()
 					res := w.get(t, browser, path, "Accept-Language", lang)
 					if res.StatusCode != http.StatusOK {
 						t.Fatalf("status %d: %s", res.StatusCode, res.body)

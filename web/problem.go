@@ -18,7 +18,7 @@ import (
 
 // Problem is the body of every error that a program gets (RFC 9457). Code is
 // stable; title and detail are for people and may change.
-type Problem struct {
+type Problem struct { //nolint:errname // it is the body of an answer first; huma wants it to be an error
 	Type      string    `json:"type" doc:"A URN made of the code"`
 	Title     string    `json:"title"`
 	Status    int       `json:"status"`

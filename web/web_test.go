@@ -450,8 +450,27 @@ func newWorld(t *testing.T, r *records, take intake, change ...func(*web.Deps)) 
 
 const password = "four unrelated words"
 
-// user adds a user and gives a browser that is signed in as it.
+// user adds a user without a password and gives a browser that is signed in as
+// it: hashing a password for every test would take most of their time.
 func (w *world) user(t *testing.T, name string, role access.Role) *http.Client {
+	t.Helper()
+	u, err := w.accounts.AddUser(t.Context(), access.System, name, role, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := w.accounts.SignInLink(t.Context(), access.System, u.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := w.browser(t)
+	if res := w.post(t, browser, web.LinkPath(secret), nil); res.StatusCode != http.StatusSeeOther {
+		t.Fatalf("sign-in gives %d", res.StatusCode)
+	}
+	return browser
+}
+
+// withPassword adds a user that signs in by password, and signs it in.
+func (w *world) withPassword(t *testing.T, name string, role access.Role) *http.Client {
 	t.Helper()
 	if _, err := w.accounts.AddUser(t.Context(), access.System, name, role, password); err != nil {
 		t.Fatal(err)

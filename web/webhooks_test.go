@@ -60,19 +60,23 @@ func TestAcknowledgement(t *testing.T) {
 		"waiting":   {booking.Answer{Status: "waiting"}, 202, map[string]any{"status": "waiting"}},
 		"dead":      {booking.Answer{Status: "dead"}, 200, map[string]any{"status": "dead"}},
 		"rejected": {
-			booking.Answer{Status: "rejected", Reason: booking.ReasonIllegal}, 200,
+			booking.Answer{Status: "rejected", Reason: booking.ReasonIllegal},
+			200,
 			map[string]any{"status": "rejected", "error": "illegal_transition"},
 		},
 		"conflict": {
-			booking.Answer{Status: "conflict", Reason: booking.ReasonOverlap}, 200,
+			booking.Answer{Status: "conflict", Reason: booking.ReasonOverlap},
+			200,
 			map[string]any{"status": "conflict", "error": "overlap"},
 		},
 		"failed": {
-			booking.Answer{Status: "failed", Code: "time_missing", Error: "the booking has no time"}, 200,
+			booking.Answer{Status: "failed", Code: "time_missing", Error: "the booking has no time"},
+			200,
 			map[string]any{"status": "failed", "error": "time_missing: the booking has no time"},
 		},
 		"copy of what waits": {
-			booking.Answer{Status: "duplicate", Original: "waiting", ReceiptID: first}, 200,
+			booking.Answer{Status: "duplicate", Original: "waiting", ReceiptID: first},
+			200,
 			map[string]any{"status": "duplicate", "original_status": "waiting", "event_id": first.String()},
 		},
 	}

@@ -57,7 +57,6 @@ type inspection struct {
 	headings []int
 	mains    int
 	lang     string
-	inline   bool
 	labels   []string
 	fields   []string
 }

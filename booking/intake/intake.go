@@ -204,13 +204,16 @@ func (in *Intake) apply(set []arrival) {
 // that was refused to the log.
 func (in *Intake) committed(posts []booking.Post, answers []booking.Answer) {
 	in.opts.Observe(posts, answers)
-	for i, a := range answers {
-		for _, t := range a.Transitions {
-			if t.Outcome != booking.Rejected {
-				continue
-			}
+	for i, p := range posts {
+		in.logRefused(p, answers[i]) //nolint:gosec // G602: an answer a post, by Store's contract
+	}
+}
+
+func (in *Intake) logRefused(p booking.Post, a booking.Answer) {
+	for _, t := range a.Transitions {
+		if t.Outcome == booking.Rejected {
 			in.opts.Log.Warn("transition refused",
-				"request_id", posts[i].RequestID, "connection", posts[i].ConnectionID, "receipt", a.ReceiptID, "event_key", posts[i].EventKey,
+				"request_id", p.RequestID, "connection", p.ConnectionID, "receipt", a.ReceiptID, "event_key", p.EventKey,
 				"booking", t.BookingID, "event", t.Event, "from", t.From, "reason", t.Reason, "seq", t.Seq)
 		}
 	}

@@ -3,7 +3,6 @@ package intake_test
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"slices"
 	"sync"
@@ -58,7 +57,7 @@ func (g *gate) KeepFailed(_ context.Context, p booking.Post, _ error, _ time.Tim
 
 func start(g *gate, maxSet int) *intake.Intake {
 	return intake.New(g, intake.Options{
-		MaxSet: maxSet, Now: func() time.Time { return now }, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		MaxSet: maxSet, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler),
 		Observe: func([]booking.Post, []booking.Answer) {},
 	})
 }

@@ -12,6 +12,8 @@ import (
 // MapIdentity maps a provider's identity to a resource, made when there is none,
 // and lets its sessions claim their places there in the same transaction. It
 // says how many bookings changed their state by that.
+//
+//nolint:contextcheck // what Remap does in memory is not to be broken off
 func (s *Store) MapIdentity(ctx context.Context, id booking.Identity, to booking.Resource, by booking.Actor, now time.Time) (int, error) {
 	changed := 0
 	err := s.inTx(ctx, func(tx *gorm.DB) error {

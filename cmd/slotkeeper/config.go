@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"slotkeeper/booking/intake"
+	"slotkeeper/booking/vault"
 	"slotkeeper/providers/calendly"
 )
 
@@ -66,25 +67,33 @@ func (c *config) bind(f *pflag.FlagSet, getenv func(string) string) {
 	f.StringVar(&c.PublicURL, "public-url", env("PUBLIC_URL", ""), "how providers and browsers reach this server (SLOTKEEPER_PUBLIC_URL)")
 	f.StringVar(&c.TrustedProxies, "trusted-proxies", env("TRUSTED_PROXIES", ""), "addresses or prefixes whose X-Forwarded-For is believed (SLOTKEEPER_TRUSTED_PROXIES)")
 	f.StringVar(&c.LogFormat, "log-format", env("LOG_FORMAT", "text"), "text or json (SLOTKEEPER_LOG_FORMAT)")
-	f.IntVar(&c.MaxSet, "max-set", c.number("MAX_SET", env("MAX_SET", strconv.Itoa(intake.DefaultMaxSet))), "most deliveries in one transaction; 1 turns sets off (SLOTKEEPER_MAX_SET)")
-	f.DurationVar(&c.CalendlyTolerance, "calendly-tolerance", c.duration("CALENDLY_TOLERANCE", env("CALENDLY_TOLERANCE", calendly.DefaultTolerance.String())),
+	f.IntVar(&c.MaxSet, "max-set", c.number("MAX_SET", env("MAX_SET", ""), intake.DefaultMaxSet), "most deliveries in one transaction; 1 turns sets off (SLOTKEEPER_MAX_SET)")
+	f.DurationVar(&c.CalendlyTolerance, "calendly-tolerance", c.duration("CALENDLY_TOLERANCE", env("CALENDLY_TOLERANCE", ""), calendly.DefaultTolerance),
 		"how old a Calendly signature may be (SLOTKEEPER_CALENDLY_TOLERANCE)")
 	c.SecretKey = env("SECRET_KEY", "")
 	c.AdminPassword = env("ADMIN_PASSWORD", "")
 }
 
-func (c *config) number(name, v string) int {
+func (c *config) number(name, v string, otherwise int) int {
+	if v == "" {
+		return otherwise
+	}
 	n, err := strconv.Atoi(v)
 	if err != nil {
 		c.problems = append(c.problems, fmt.Errorf("SLOTKEEPER_%s: %q is not a number", name, v))
+		return otherwise
 	}
 	return n
 }
 
-func (c *config) duration(name, v string) time.Duration {
+func (c *config) duration(name, v string, otherwise time.Duration) time.Duration {
+	if v == "" {
+		return otherwise
+	}
 	d, err := time.ParseDuration(v)
 	if err != nil {
 		c.problems = append(c.problems, fmt.Errorf("SLOTKEEPER_%s: %q is not a duration such as 25h or 5m", name, v))
+		return otherwise
 	}
 	return d
 }
@@ -92,10 +101,20 @@ func (c *config) duration(name, v string) time.Duration {
 // validate reports all that is wrong at once.
 func (c *config) validate() error {
 	errs := c.problems
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		errs = append(errs, fmt.Errorf("SLOTKEEPER_LISTEN: %q is not host:port", c.Listen))
+	if c.DatabaseURL != "" && !strings.HasPrefix(c.DatabaseURL, "postgres://") && !strings.HasPrefix(c.DatabaseURL, "postgresql://") {
+		// The value may hold a password: it is not repeated.
+		errs = append(errs, errors.New("SLOTKEEPER_DATABASE_URL: it does not begin with postgres://; leave it empty for the embedded database"))
 	}
-	if _, _, err := net.SplitHostPort(c.AdminListen); c.AdminListen != "" && err != nil {
+	if c.SecretKey != "" {
+		if _, err := vault.KeyFromText(c.SecretKey); err != nil {
+			errs = append(errs, fmt.Errorf("SLOTKEEPER_SECRET_KEY: %w", err))
+		}
+	}
+	if !hostPort(c.Listen) {
+		errs = append(errs, fmt.Errorf("SLOTKEEPER_LISTEN: %q is not host:port", c.Listen))
+		c.Listen = "127.0.0.1:0" // so that the public URL made of it is not blamed too
+	}
+	if c.AdminListen != "" && !hostPort(c.AdminListen) {
 		errs = append(errs, fmt.Errorf("SLOTKEEPER_ADMIN_LISTEN: %q is not host:port", c.AdminListen))
 	}
 	if c.LogFormat != "text" && c.LogFormat != "json" {
@@ -117,6 +136,15 @@ func (c *config) validate() error {
 	return errors.Join(errs...)
 }
 
+func hostPort(s string) bool {
+	_, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	return err == nil
+}
+
 func (c *config) public() (*url.URL, error) {
 	raw := c.PublicURL
 	if raw == "" {
@@ -127,7 +155,7 @@ func (c *config) public() (*url.URL, error) {
 		raw = "http://" + net.JoinHostPort(host, port)
 	}
 	u, err := url.Parse(strings.TrimRight(raw, "/"))
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.Path != "" {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.User != nil {
 		return nil, fmt.Errorf("SLOTKEEPER_PUBLIC_URL: %q is not http(s)://host[:port]", raw)
 	}
 	return u, nil

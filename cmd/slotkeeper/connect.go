@@ -31,6 +31,7 @@ printed, once: it is stored encrypted and never shown again.`,
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs: names,
 	}
+	jsonFlag(cmd) // it prints nothing else
 	name := cmd.Flags().String("name", "", "what people call the connection (default: the provider's name)")
 	apiURL := cmd.Flags().String("api-url", "", "where a self-hosted account's API is (default: the provider's own)")
 	secret := c.secretFlag(cmd, "signing-secret", "what the provider signs with (made when absent)")

@@ -11,9 +11,7 @@ import (
 )
 
 func (c *cli) connectionsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "connections", Short: "List connections and change their secrets"}
-	cmd.AddCommand(c.connectionsList(), c.connectionsRotate())
-	return cmd
+	return group("connections", "List connections and change their secrets", c.connectionsList(), c.connectionsRotate())
 }
 
 func (c *cli) connectionsList() *cobra.Command {
@@ -53,6 +51,7 @@ lost until the new one is entered at the provider. Then run it with --finish:
 the old secret verifies nothing any more.`,
 		Args: cobra.ExactArgs(1),
 	}
+	jsonFlag(cmd) // it prints nothing else
 	finish := cmd.Flags().Bool("finish", false, "forget the secret before")
 	secret := c.secretFlag(cmd, "signing-secret", "the new secret (made when absent)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -34,6 +34,11 @@ the end. No database URL or key of yours is used.`,
 			}
 			defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 			c.cfg.DataDir, c.cfg.DatabaseURL, c.cfg.SecretKey = dir, "", base64.StdEncoding.EncodeToString(vault.NewKey())
+			// The invented deliveries go to this server, whatever stands in front of yours.
+			c.cfg.PublicURL = ""
+			if c.cfg.publicURL, err = c.cfg.public(); err != nil {
+				return err
+			}
 			return c.with(cmd.Context(), func(inst *installation) error {
 				return c.serve(cmd.Context(), inst, slog.New(slog.DiscardHandler), func(ctx context.Context) error {
 					return c.tell(ctx, inst)

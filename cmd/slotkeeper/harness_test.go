@@ -53,8 +53,14 @@ func testMain(m *testing.M) int {
 // PostgreSQL.
 func onBoth(t *testing.T, f func(t *testing.T, s *server)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { f(t, newServer(t, "")) })
-	t.Run("postgres", func(t *testing.T) { f(t, newServer(t, migratetest.EmptyPostgres(t))) })
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		f(t, newServer(t, ""))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		f(t, newServer(t, migratetest.EmptyPostgres(t)))
+	})
 }
 
 // server is an installation and, while it runs, its process.

@@ -119,7 +119,7 @@ func (l *load) during(t *testing.T, f func()) {
 	for range 8 {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				l.post(t)
+				l.post(t) //nolint:contextcheck // a post under way is not given up
 			}
 		})
 	}

@@ -12,7 +12,6 @@ import (
 )
 
 func (c *cli) migrateCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "migrate", Short: "Bring the database's schema up to date, or see how far it is"}
 	up := &cobra.Command{
 		Use: "up", Short: "Apply what is missing; serve does so too", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -54,8 +53,7 @@ func (c *cli) migrateCommand() *cobra.Command {
 		}
 		return w.Flush()
 	}
-	cmd.AddCommand(up, status)
-	return cmd
+	return group("migrate", "Bring the database's schema up to date, or see how far it is", up, status)
 }
 
 func (c *cli) makeDataDir() error {

@@ -11,9 +11,7 @@ import (
 )
 
 func (c *cli) resourcesCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "resources", Short: "List resources and map providers' identities to them"}
-	cmd.AddCommand(c.resourcesList(), c.resourcesMap())
-	return cmd
+	return group("resources", "List resources and map providers' identities to them", c.resourcesList(), c.resourcesMap())
 }
 
 type resourceJSON struct {
@@ -94,6 +92,7 @@ func (c *cli) resourcesMap() *cobra.Command {
 	email := cmd.Flags().String("email", "", "the resource of this e-mail, made when there is none")
 	name := cmd.Flags().String("name", "", "a new resource of this name")
 	base := cmd.Flags().String("api-url", "", "the identity's API, when several accounts of the provider are connected")
+	asJSON := jsonFlag(cmd)
 	cmd.MarkFlagsOneRequired("resource", "email", "name")
 	cmd.MarkFlagsMutuallyExclusive("resource", "email", "name")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -118,6 +117,12 @@ func (c *cli) resourcesMap() *cobra.Command {
 			done, err := inst.store.MapIdentity(cmd.Context(), booking.Identity{Source: source, ExternalID: args[1]}, to, booking.ActorSystem, c.now())
 			if err != nil {
 				return err
+			}
+			if *asJSON {
+				return c.printJSON(struct {
+					ResourceID uuid.UUID `json:"resource_id"`
+					Changed    int       `json:"bookings_changed"`
+				}{to.ID, done})
 			}
 			fmt.Fprintf(c.stdout, "mapped to %s; %d bookings changed\n", to.ID, done)
 			return nil

@@ -29,7 +29,7 @@ type cli struct {
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, env environment) int {
 	c := &cli{environment: env, now: func() time.Time { return time.Now().UTC() }}
-	root := c.command()
+	root := c.command() //nolint:contextcheck // commands take theirs from cobra
 	root.SetArgs(args)
 	root.SetIn(env.stdin)
 	root.SetOut(env.stdout)
@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, env environment) int {
 func (c *cli) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "slotkeeper",
-		Short:         "One slot calendar over Calendly, Cal.com and Acuity, fed by their webhooks",
+		Short:         "One slot calendar over Calendly, Cal.com and whoever else signs, fed by their webhooks",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(*cobra.Command, []string) error {
@@ -57,6 +57,17 @@ func (c *cli) command() *cobra.Command {
 		c.resourcesCommand(), c.sendCommand(), c.tokenCommand(), c.userCommand(), c.versionCommand(),
 	)
 	return root
+}
+
+// group is a command that only has others below it. Without its own run and
+// arguments a misspelt one would print help and succeed.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(commands...)
+	return cmd
 }
 
 func (c *cli) logger() *slog.Logger {

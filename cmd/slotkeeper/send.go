@@ -25,6 +25,7 @@ func (c *cli) sendCommand() *cobra.Command {
 it to the running server. FILE - is the standard input. The answer is printed.`,
 		Args: cobra.ExactArgs(2),
 	}
+	jsonFlag(cmd) // it prints nothing else
 	connection := cmd.Flags().String("connection", "", "the connection's id (see connections list)")
 	to := cmd.Flags().String("url", "", "where the server is (default: SLOTKEEPER_PUBLIC_URL)")
 	if err := cmd.MarkFlagRequired("connection"); err != nil {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,6 +28,10 @@ func (c *cli) serveCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd.Context(), func(inst *installation) error {
 				link, err := inst.accounts.Begin(cmd.Context(), c.cfg.AdminPassword)
+				var invalid *booking.InvalidError
+				if errors.As(err, &invalid) {
+					return fmt.Errorf("SLOTKEEPER_ADMIN_PASSWORD: %s", invalid.Detail)
+				}
 				if err != nil {
 					return err
 				}
@@ -60,6 +65,7 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 	}
 	slices.Sort(names)
 	metrics := web.NewMetrics(names, inst.store, c.now)
+	//nolint:contextcheck // a set's context is its own: a client that leaves cancels nobody
 	in := intake.New(inst.store, intake.Options{MaxSet: c.cfg.MaxSet, Now: c.now, Log: log, Observe: observe(metrics)})
 	defer in.Stop()
 
@@ -73,13 +79,16 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 	}
 
 	group, ctx := errgroup.WithContext(ctx)
-	listen := func(address, name string, h http.Handler, writeTimeout time.Duration) error {
+	listen := func(address, variable, name string, h http.Handler, writeTimeout time.Duration) error {
 		var lc net.ListenConfig
 		l, err := lc.Listen(ctx, "tcp", address)
-		if err != nil {
-			return fmt.Errorf("listen: %w", err)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return fmt.Errorf("%s is taken, choose another with %s: %w", address, variable, err)
 		}
-		log.Info("serving", "listener", name, "address", l.Addr().String(), "version", version())
+		if err != nil {
+			return err // it says "listen tcp" itself
+		}
+		log.InfoContext(ctx, "serving", "listener", name, "address", l.Addr().String(), "version", version())
 		s := &http.Server{
 			Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 			IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
@@ -98,10 +107,10 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 		})
 		return nil
 	}
-	err = listen(c.cfg.Listen, "main", handler, writeTimeout)
+	err = listen(c.cfg.Listen, "SLOTKEEPER_LISTEN", "main", handler, writeTimeout)
 	if err == nil && c.cfg.AdminListen != "" {
 		// A profile takes as long as it is asked to.
-		err = listen(c.cfg.AdminListen, "admin", web.NewAdmin(metrics), 0)
+		err = listen(c.cfg.AdminListen, "SLOTKEEPER_ADMIN_LISTEN", "admin", web.NewAdmin(metrics), 0)
 	}
 	if err == nil && ready != nil {
 		group.Go(func() error { return ready(ctx) })
@@ -110,7 +119,7 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 		group.Go(func() error { return err })
 	}
 	err = group.Wait()
-	log.Info("stopped", "reason", reasonOf(err))
+	log.InfoContext(ctx, "stopped", "reason", reasonOf(err))
 	return err
 }
 

@@ -22,10 +22,12 @@ import (
 func TestOneBookingPerSlot(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
 		s := newServer(t, "")
 		fight(t, s, s)
 	})
 	t.Run("postgres, two processes", func(t *testing.T) {
+		t.Parallel()
 		s := newServer(t, migratetest.EmptyPostgres(t))
 		fight(t, s, s.second(t))
 	})
@@ -99,7 +101,7 @@ func pastTheApplication(t *testing.T, s *server) {
 	if err := db.QueryRowContext(ctx, "SELECT session_id, resource_id FROM slots LIMIT 1").Scan(&session, &resource); err != nil {
 		t.Fatal(err)
 	}
-	const layout = "2006-01-02 15:04:05.000000"
+	const layout = "2006-01-02T15:04:05.000000Z"
 	insert := func(from, to time.Time) error {
 		_, err := db.ExecContext(ctx, "INSERT INTO slots (id, session_id, resource_id, starts_at, ends_at, status) VALUES ("+params+")",
 			uuid.New().String(), session, resource, from.Format(layout), to.Format(layout))

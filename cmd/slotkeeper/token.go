@@ -12,9 +12,7 @@ import (
 )
 
 func (c *cli) tokenCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "token", Short: "Make, list and revoke API tokens"}
-	cmd.AddCommand(c.tokenCreate(), c.tokenList(), c.tokenRevoke())
-	return cmd
+	return group("token", "Make, list and revoke API tokens", c.tokenCreate(), c.tokenList(), c.tokenRevoke())
 }
 
 func (c *cli) tokenCreate() *cobra.Command {

@@ -3,15 +3,14 @@ package main
 import (
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"slotkeeper/booking/access"
 )
 
 func (c *cli) userCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "user", Short: "Add people, set passwords, lock people out"}
-	cmd.AddCommand(c.userAdd(), c.userPasswd(), c.userDisable())
-	return cmd
+	return group("user", "Add people, set passwords, lock people out", c.userAdd(), c.userPasswd(), c.userDisable())
 }
 
 func (c *cli) userAdd() *cobra.Command {
@@ -22,6 +21,7 @@ func (c *cli) userAdd() *cobra.Command {
 	}
 	role := cmd.Flags().String("role", string(access.Viewer), "viewer, operator or administrator")
 	password := c.secretFlag(cmd, "password", "the password (without one, a sign-in link is printed)")
+	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		secret, err := password()
 		if err != nil {
@@ -32,19 +32,32 @@ func (c *cli) userAdd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(c.stdout, "added %s, %s\n", u.Name, u.Role)
-			if secret != "" {
-				return nil
+			out := userJSON{ID: u.ID, Name: u.Name, Role: u.Role}
+			if secret == "" {
+				link, err := inst.accounts.SignInLink(cmd.Context(), access.System, u.ID)
+				if err != nil {
+					return err
+				}
+				out.Link = c.cfg.publicURL.JoinPath("link", link).String()
 			}
-			link, err := inst.accounts.SignInLink(cmd.Context(), access.System, u.ID)
-			if err != nil {
-				return err
+			if *asJSON {
+				return c.printJSON(out)
 			}
-			fmt.Fprintf(c.stdout, "sign in once, within an hour, and set a password under Settings:\n%s/link/%s\n", c.cfg.publicURL, link)
+			fmt.Fprintf(c.stdout, "added %s, %s\n", out.Name, out.Role)
+			if out.Link != "" {
+				fmt.Fprintf(c.stdout, "sign in once, within an hour, and set a password under Settings:\n%s\n", out.Link)
+			}
 			return nil
 		})
 	}
 	return cmd
+}
+
+type userJSON struct {
+	ID   uuid.UUID   `json:"id"`
+	Name string      `json:"name"`
+	Role access.Role `json:"role"`
+	Link string      `json:"link,omitempty"` // signs in once
 }
 
 func (c *cli) userPasswd() *cobra.Command {

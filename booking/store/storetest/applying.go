@@ -29,7 +29,7 @@ func testBooking(t *testing.T, b *Bench) {
 	if answer.Status != booking.StatusProcessed || answer.ReceiptID != post.ReceiptID {
 		t.Fatalf("answer %+v", answer)
 	}
-	id := booking.BookingID(bt.Calendly, "one", "")
+	id := booking.ID(bt.Calendly, "one", "")
 	v, err := b.Booking(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +202,7 @@ func testChain(t *testing.T, b *Bench) {
 	b.Apply(t, created("third", "12:00", "12:30", bt.From("second")))
 	b.Apply(t, created("second", "09:00", "09:30", bt.From("first")))
 	b.Apply(t, created("first", "15:00", "15:30"))
-	v, err := b.Booking(t.Context(), booking.BookingID(bt.Calendly, "third", ""))
+	v, err := b.Booking(t.Context(), booking.ID(bt.Calendly, "third", ""))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -197,7 +197,7 @@ func testTransitionFilters(t *testing.T, b *Bench) {
 	b.ApplyPosts(t, late)
 	b.Apply(t, created("two", "10:00", "10:30"),
 		bt.New(bt.Generic, booking.KindCreated, "rival", 12, bt.When("10:00", "10:30"), bt.With("putri"), bt.For("agus")))
-	one := booking.BookingID(bt.Calendly, "one", "")
+	one := booking.ID(bt.Calendly, "one", "")
 	generic, before, after := b.Conn["generic"], Now.Add(-time.Second), Now.Add(time.Second)
 	resource := b.slots(t, booking.Filter{})[0].ResourceID
 	for _, c := range []struct {
@@ -244,7 +244,7 @@ func testReceiptFilters(t *testing.T, b *Bench) {
 		posts[i].ReceivedAt = Now.Add(time.Duration(i) * time.Minute)
 	}
 	b.ApplyPosts(t, posts...)
-	one, generic, second, nobody := booking.BookingID(bt.Calendly, "one", ""), b.Conn["generic"], posts[1].ReceivedAt, uuid.New()
+	one, generic, second, nobody := booking.ID(bt.Calendly, "one", ""), b.Conn["generic"], posts[1].ReceivedAt, uuid.New()
 	for _, c := range []struct {
 		f    booking.Filter
 		want []int

@@ -1,0 +1,187 @@
+package web_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"slotkeeper/booking"
+	"slotkeeper/booking/access"
+)
+
+// sameInBoth are the texts that are right to be equal in English and Indonesian:
+// names, and words that Indonesian has taken over.
+var sameInBoth = []string{
+	"nav.audit", "audit.title", "audit.heading", "calendar.agenda", "transition.hash", "actor.webhook",
+	"kind.none", "actor.none", "provider.none", "provider.calendly", "provider.calcom", "provider.acuity", "role.operator", "role.administrator",
+}
+
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	en, id := messages(t, "en"), messages(t, "id")
+	for _, key := range slices.Sorted(maps.Keys(en)) {
+		text, ok := id[key]
+		if !ok {
+			t.Errorf("Indonesian has no %s", key)
+			continue
+		}
+		if strings.TrimSpace(en[key]) == "" || strings.TrimSpace(text) == "" {
+			t.Errorf("%s is empty", key)
+		}
+		if same := strings.TrimSpace(text) == strings.TrimSpace(en[key]); same != slices.Contains(sameInBoth, key) {
+			t.Errorf("%s: is equal to English: %v", key, same)
+		}
+		if a, b := placeholders(en[key]), placeholders(text); !slices.Equal(a, b) {
+			t.Errorf("%s has %v in English and %v in Indonesian", key, a, b)
+		}
+	}
+	for key := range id {
+		if _, ok := en[key]; !ok {
+			t.Errorf("English has no %s", key)
+		}
+	}
+}
+
+func placeholders(text string) []string {
+	all := placeholder.FindAllString(text, -1)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+var (
+	inTemplate = regexp.MustCompile(`\b[tn] "([a-z_.0-9]+)"`)
+	inSet      = regexp.MustCompile(`named "([a-z.]+)"`)
+	inGo       = regexp.MustCompile(`"([a-z_]+(?:\.[a-z_0-9]+)+)"`)
+)
+
+// Every key that templates or code ask for has a text, and every text is asked
+// for by something.
+func TestMessagesAreUsed(t *testing.T) {
+	t.Parallel()
+	en := messages(t, "en")
+	used := map[string]bool{}
+	need := func(key, by string) {
+		used[key] = true
+		if _, ok := en[key]; !ok {
+			t.Errorf("%s asks for %s, which has no text", by, key)
+		}
+	}
+	sets := map[string]bool{"actor": true, "provider": true, "reason": true}
+	for _, pattern := range []string{"templates/*.html", "templates/partials/*.html"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text := read(t, file)
+			for _, m := range inTemplate.FindAllStringSubmatch(text, -1) {
+				need(m[1], file)
+			}
+			for _, m := range inSet.FindAllStringSubmatch(text, -1) {
+				sets[m[1]] = true
+			}
+		}
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		for _, m := range inGo.FindAllStringSubmatch(read(t, file), -1) {
+			if _, ok := en[m[1]]; ok {
+				used[m[1]] = true
+			}
+		}
+	}
+	values := closedSets()
+	for set := range sets {
+		if len(values[set]) == 0 {
+			t.Errorf("the values of the set %s are not listed in this test", set)
+		}
+		for _, v := range values[set] {
+			need(set+"."+v, "the set "+set)
+		}
+	}
+	for _, code := range []string{
+		"bad_request", "forbidden", "cross_origin", "not_found", "link_spent", "method_not_allowed", "conflict", "body_too_large",
+		"invalid", "rate_limited", "unavailable", "internal",
+	} {
+		need("problem."+code+".title", "the error page")
+		need("problem."+code+".help", "the error page")
+	}
+	for _, field := range []string{"username", "password", "timezone", "language"} {
+		need("invalid."+field, "a form")
+	}
+	for key := range en {
+		if !used[key] {
+			t.Errorf("nothing uses %s", key)
+		}
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// closedSets are the values of the sets that have texts.
+func closedSets() map[string][]string {
+	text := func(values ...any) []string {
+		var out []string
+		for _, v := range values {
+			out = append(out, fmt.Sprint(v))
+		}
+		return out
+	}
+	reasons := text(booking.ReasonCanceled, booking.ReasonRemoved, booking.ReasonDeclined, booking.ReasonRescheduled, booking.ReasonSlotTaken,
+		booking.ReasonOverlap, booking.ReasonCapacityFull, booking.ReasonUnmapped, booking.ReasonIllegal, booking.ReasonStale)
+	out := map[string][]string{
+		"reason": reasons, "why": reasons,
+		"outcome":     text(booking.Applied, booking.Rejected),
+		"actor":       {"none", "webhook", "backfill", "reconcile", "replay", "system", "user", "token"},
+		"provider":    {"none", "calendly", "calcom", "acuity", "generic"},
+		"audit.range": {"24h", "7d", "30d", "90d", "all"},
+		"kind": text("none", booking.KindRequested, booking.KindCreated, booking.KindMoved, booking.KindCanceled, booking.KindDetails,
+			booking.KindNoShow, booking.KindSelftest),
+		"status": {"none"}, "receipt": text(booking.StatusDuplicate),
+	}
+	for _, s := range booking.Statuses() {
+		out["status"] = append(out["status"], string(s))
+	}
+	for _, a := range booking.Actions() {
+		out["event"] = append(out["event"], string(a))
+	}
+	for _, s := range booking.ReceiptStatuses() {
+		out["receipt"] = append(out["receipt"], string(s))
+	}
+	for _, r := range access.Roles() {
+		out["role"] = append(out["role"], string(r))
+	}
+	return out
+}
+
+func TestLanguageOfTheBrowser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, full(), nil)
+	for accept, want := range map[string]string{
+		"": "en", "id": "id", "id-ID,id;q=0.9,en;q=0.8": "id", "en-GB": "en", "de": "en", "de,id;q=0.5": "id", "in": "id", ";;;": "en",
+	} {
+		res := w.get(t, w.browser(t), "/signin", "Accept-Language", accept)
+		if got := res.Header.Get("Content-Language"); res.StatusCode != http.StatusOK || got != want {
+			t.Errorf("%q gives %q", accept, got)
+		}
+	}
+}
