@@ -205,7 +205,7 @@ func (in *Intake) apply(set []arrival) {
 func (in *Intake) committed(posts []booking.Post, answers []booking.Answer) {
 	in.opts.Observe(posts, answers)
 	for i, p := range posts {
-		in.logRefused(p, answers[i]) //nolint:gosec // G602: an answer a post, by Store's contract
+		in.logRefused(p, answers[i])
 	}
 }
 

@@ -25,8 +25,8 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	switch {
 	case os.Getenv("SLOTKEEPER_SOAK") != "":
 		orders = 200
-	case testing.Short():
-		orders = 5
+	case testing.Short(), raceDetector:
+		orders = 3
 	}
 	for name, url := range databases {
 		t.Run(name, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 
 	"slotkeeper/booking"
 	"slotkeeper/booking/intake"
+	"slotkeeper/booking/store"
 	"slotkeeper/web"
 )
 
@@ -69,9 +70,10 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 	in := intake.New(inst.store, intake.Options{MaxSet: c.cfg.MaxSet, Now: c.now, Log: log, Observe: observe(metrics)})
 	defer in.Stop()
 
+	sessions := inst.store.WebSessions(c.now)
 	handler, err := web.New(web.Deps{
 		Log: log, Now: c.now, Records: inst.store, Accounts: inst.accounts, Intake: in, Metrics: metrics,
-		Providers: all, EmailKey: inst.emailKey, Sessions: inst.store.WebSessions(c.now), PublicURL: c.cfg.publicURL,
+		Providers: all, EmailKey: inst.emailKey, Sessions: sessions, PublicURL: c.cfg.publicURL,
 		TrustedProxies: c.cfg.proxies, Zone: time.Local, Version: version(), MetricsElsewhere: c.cfg.AdminListen != "",
 	})
 	if err != nil {
@@ -112,6 +114,10 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 		// A profile takes as long as it is asked to.
 		err = listen(c.cfg.AdminListen, "SLOTKEEPER_ADMIN_LISTEN", "admin", web.NewAdmin(metrics), 0)
 	}
+	group.Go(func() error {
+		sweepSessions(ctx, sessions, log)
+		return nil
+	})
 	if err == nil && ready != nil {
 		group.Go(func() error { return ready(ctx) })
 	}
@@ -121,6 +127,22 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 	err = group.Wait()
 	log.InfoContext(ctx, "stopped", "reason", reasonOf(err))
 	return err
+}
+
+// sweepSessions removes the sessions that have expired, every hour.
+func sweepSessions(ctx context.Context, sessions *store.WebSessions, log *slog.Logger) {
+	tick := time.NewTicker(time.Hour)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if _, err := sessions.DeleteExpired(ctx); err != nil {
+				log.ErrorContext(ctx, "expired sessions not removed", "err", err)
+			}
+		}
+	}
 }
 
 func reasonOf(err error) string {
