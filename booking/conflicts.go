@@ -24,7 +24,8 @@ func (t *turn) explain(touched []uuid.UUID, area []claim) {
 					b.Reason = ReasonUnmapped
 				}
 			case Conflicted:
-				b.Reason, b.ConflictsWith, _ = t.conflict(&s, b)
+				c := t.clash(&s)
+				b.Reason, b.ConflictsWith = c.reason, c.with
 			case Pending:
 				b.Reason, b.ConflictsWith = NoReason, nil
 			case Canceled, New:
@@ -37,51 +38,65 @@ func (t *turn) explain(touched []uuid.UUID, area []claim) {
 	}
 }
 
-// conflict says why a booking has no place: who holds it at the same instant,
-// who overlaps it, or who has the seats.
-func (w *work) conflict(s *Session, b Booking) (Reason, []uuid.UUID, *uuid.UUID) {
-	reason := ReasonCapacityFull
+// clash is why the conflicted bookings of a session have no place, who has it
+// (sorted), and the first of those in turn.
+type clash struct {
+	reason Reason
+	with   []uuid.UUID
+	holder *uuid.UUID
+}
+
+// clash is the same for all of a session's conflicted bookings, so that it is
+// found once a turn, when all claims are settled.
+func (t *turn) clash(s *Session) clash {
+	c, ok := t.clashes[s.ID]
+	if !ok {
+		c = t.findClash(s)
+		t.clashes[s.ID] = c
+	}
+	return c
+}
+
+// findClash looks who holds the session's place at the same instant, who
+// overlaps it, or who has its seats.
+func (w *work) findClash(s *Session) clash {
+	c := clash{reason: ReasonCapacityFull}
 	var holders, exact []Booking
-	for _, c := range w.claims(s) {
-		for _, o := range w.overlapping(c, SlotActive) {
+	for _, want := range w.claims(s) {
+		for _, o := range w.overlapping(want, SlotActive) {
 			if o.SessionID == s.ID {
 				continue
 			}
-			for _, m := range w.membersOf(o.SessionID) {
-				if m.Status != Active {
-					continue
-				}
-				holders = append(holders, m)
-				if o.StartsAt.Equal(c.from) {
-					exact = append(exact, m)
-				}
+			active := w.activeIn(o.SessionID)
+			holders = append(holders, active...)
+			if o.StartsAt.Equal(want.from) {
+				exact = append(exact, active...)
 			}
 		}
 	}
 	switch {
 	case len(exact) > 0:
-		reason = ReasonSlotTaken
+		c.reason = ReasonSlotTaken
 	case len(holders) > 0:
-		reason, exact = ReasonOverlap, holders
+		c.reason, exact = ReasonOverlap, holders
 	default:
-		for _, m := range w.membersOf(s.ID) {
-			if m.Status == Active && m.ID != b.ID {
-				holders = append(holders, m)
-			}
-		}
+		holders = w.activeIn(s.ID)
 		exact = holders
 	}
-	ids := make([]uuid.UUID, 0, len(holders))
 	for _, h := range holders {
-		ids = append(ids, h.ID)
+		c.with = append(c.with, h.ID)
 	}
-	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	var first *uuid.UUID
+	slices.SortFunc(c.with, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	c.with = slices.Compact(c.with)
 	if len(exact) > 0 {
 		id := slices.MinFunc(exact, inTurn).ID
-		first = &id
+		c.holder = &id
 	}
-	return reason, slices.Compact(ids), first
+	return c
+}
+
+func (w *work) activeIn(session uuid.UUID) []Booking {
+	return slices.DeleteFunc(w.membersOf(session), func(b Booking) bool { return b.Status != Active })
 }
 
 // The database's fences (DESIGN §4).
@@ -92,17 +107,17 @@ const (
 
 // fence names who holds a conflicted booking's place, and the constraint that
 // would refuse it.
-func (w *work) fence(b Booking) (*uuid.UUID, string) {
-	s, ok := w.sessions.get(b.SessionID)
+func (t *turn) fence(b Booking) (*uuid.UUID, string) {
+	s, ok := t.sessions.get(b.SessionID)
 	if !ok {
 		return nil, ""
 	}
-	reason, _, holder := w.conflict(&s, b)
-	if reason == ReasonSlotTaken {
-		return holder, FenceSlot
+	c := t.clash(&s)
+	if c.reason == ReasonSlotTaken {
+		return c.holder, FenceSlot
 	}
-	if reason == ReasonOverlap {
-		return holder, FenceOverlap
+	if c.reason == ReasonOverlap {
+		return c.holder, FenceOverlap
 	}
-	return holder, ""
+	return c.holder, ""
 }

@@ -161,6 +161,7 @@ type turn struct {
 	own     []*target
 	touched map[uuid.UUID]placeBefore // sessions whose place, seats or bookings may have changed
 	placing []uuid.UUID               // bookings to place that are nobody's target
+	clashes map[uuid.UUID]clash       // of sessions, once all claims are settled
 	entries []entry
 }
 
@@ -177,7 +178,7 @@ type target struct {
 func (w *work) turn(e *Event, receipt, conn uuid.UUID, actor Actor) (ReceiptStatus, Reason) {
 	t := &turn{
 		work: w, event: e, clock: e.Clock(), receipt: receipt, conn: conn, actor: actor,
-		touched: map[uuid.UUID]placeBefore{},
+		touched: map[uuid.UUID]placeBefore{}, clashes: map[uuid.UUID]clash{},
 	}
 	t.recordLinks()
 	waits := (e.Action() == Details || e.Action() == NoShow) && !t.known(e)

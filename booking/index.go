@@ -9,10 +9,11 @@ import (
 // index finds rows of a work by what they belong to. It only grows: a row that
 // moved away, or whose member was dropped, is passed over when it is read.
 type index struct {
-	refs       map[Ref][]uuid.UUID       // bookings of an identity
-	members    map[uuid.UUID][]uuid.UUID // bookings that were ever in a session
-	claims     map[uuid.UUID][]uuid.UUID // slots of a session
-	calendars  map[uuid.UUID][]uuid.UUID // slots of a resource
+	refs       map[Ref][]uuid.UUID           // bookings of an identity
+	seats      map[AttendanceKey][]uuid.UUID // of an attendee's seat
+	members    map[uuid.UUID][]uuid.UUID     // bookings that were ever in a session
+	claims     map[uuid.UUID][]uuid.UUID     // slots of a session
+	calendars  map[uuid.UUID][]uuid.UUID     // slots of a resource
 	attendance map[Ref][]AttendanceKey
 	links      map[Ref][]LinkKey
 	waiting    map[Ref]map[ReceiptKey]bool
@@ -20,7 +21,7 @@ type index struct {
 
 func newIndex(st *State) index {
 	x := index{
-		refs: map[Ref][]uuid.UUID{}, members: map[uuid.UUID][]uuid.UUID{}, claims: map[uuid.UUID][]uuid.UUID{},
+		refs: map[Ref][]uuid.UUID{}, seats: map[AttendanceKey][]uuid.UUID{}, members: map[uuid.UUID][]uuid.UUID{}, claims: map[uuid.UUID][]uuid.UUID{},
 		calendars: map[uuid.UUID][]uuid.UUID{}, attendance: map[Ref][]AttendanceKey{}, links: map[Ref][]LinkKey{},
 		waiting: map[Ref]map[ReceiptKey]bool{},
 	}
@@ -51,7 +52,9 @@ func add[K, V comparable](m map[K][]V, k K, v V) {
 }
 
 func (x *index) booking(b Booking) {
-	add(x.refs, Ref{b.Source, b.ExternalID}, b.ID)
+	ref := Ref{b.Source, b.ExternalID}
+	add(x.refs, ref, b.ID)
+	add(x.seats, AttendanceKey{ref, b.Seat}, b.ID)
 	add(x.members, b.SessionID, b.ID)
 }
 
@@ -77,12 +80,21 @@ func (x *index) wait(k ReceiptKey, e *Event) {
 
 // row is the booking of an identity that is not seated.
 func (w *work) row(ref Ref) (Booking, bool) {
-	for _, id := range w.index.refs[ref] {
-		if b, ok := w.bookings.get(id); ok && b.Seat == "" {
-			return b, true
-		}
+	for _, b := range w.seatRows(ref, "") {
+		return b, true
 	}
 	return Booking{}, false
+}
+
+// seatRows are the bookings of an attendee's seat, earlier closed ones too.
+func (w *work) seatRows(ref Ref, seat string) []Booking {
+	var out []Booking
+	for _, id := range w.index.seats[AttendanceKey{ref, seat}] {
+		if b, ok := w.bookings.get(id); ok && b.Seat == seat {
+			out = append(out, b)
+		}
+	}
+	return out
 }
 
 // rowsOf are all bookings of an identity, earlier closed ones too.

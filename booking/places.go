@@ -141,8 +141,12 @@ func (t *turn) settleOrder(own map[uuid.UUID]bool) []uuid.UUID {
 		}
 	}
 	var out []uuid.UUID
+	leader := map[uuid.UUID]*Booking{}
 	for id := range t.touched {
 		out = append(out, id)
+		if members := t.membersOf(id); len(t.touched) > 1 && len(members) > 0 {
+			leader[id] = &members[0]
+		}
 	}
 	slices.SortFunc(out, func(a, b uuid.UUID) int {
 		if first[a] != first[b] {
@@ -151,12 +155,14 @@ func (t *turn) settleOrder(own map[uuid.UUID]bool) []uuid.UUID {
 			}
 			return 1
 		}
-		x, y := t.membersOf(a), t.membersOf(b)
+		x, y := leader[a], leader[b]
 		switch {
-		case len(x) > 0 && len(y) > 0:
-			return inTurn(x[0], y[0])
-		case len(x) != len(y):
-			return len(y) - len(x)
+		case x != nil && y != nil:
+			return inTurn(*x, *y)
+		case x != nil:
+			return -1
+		case y != nil:
+			return 1
 		}
 		return bytes.Compare(a[:], b[:])
 	})
@@ -290,17 +296,25 @@ func (t *turn) around(touched []uuid.UUID, area []claim) []uuid.UUID {
 // It returns the area grown by what it took.
 func (t *turn) release(touched []uuid.UUID, area []claim) []claim {
 	var waiting []Booking
+	rank := map[uuid.UUID]int{} // among the confirmed of its session: releases do not change it
+	holds := map[uuid.UUID]bool{}
 	for _, id := range t.around(touched, area) {
+		confirmed := 0
 		for _, b := range t.membersOf(id) {
 			if b.Status == Conflicted {
 				waiting = append(waiting, b)
+				rank[b.ID] = confirmed
 			}
+			if b.confirmed() {
+				confirmed++
+			}
+			holds[id] = holds[id] || b.Status == Active
 		}
 	}
 	slices.SortFunc(waiting, inTurn)
 	for _, b := range waiting {
 		s, ok := t.sessions.get(b.SessionID)
-		if !ok || !t.free(&s) || !t.seated(&s, b) {
+		if !ok || (s.Capacity != nil && rank[b.ID] >= *s.Capacity) || (!holds[s.ID] && !t.free(&s)) {
 			continue
 		}
 		to, err := Next(b.Status, Release, Free)
@@ -310,25 +324,11 @@ func (t *turn) release(touched []uuid.UUID, area []claim) []claim {
 		t.entries = append(t.entries, entry{booking: b.ID, action: Release, from: b.Status, to: to, outcome: Applied, actor: ActorSystem})
 		b.Status = to
 		t.save(b)
-		t.sync(&s)
-		area = append(area, t.claims(&s)...)
+		if !holds[s.ID] {
+			holds[s.ID] = true
+			t.sync(&s)
+			area = append(area, t.claims(&s)...)
+		}
 	}
 	return area
-}
-
-// seated tells whether a booking is among those whom its session has seats for.
-func (w *work) seated(s *Session, b Booking) bool {
-	if s.Capacity == nil {
-		return true
-	}
-	before := 0
-	for _, m := range w.membersOf(s.ID) {
-		if m.ID == b.ID {
-			break
-		}
-		if m.confirmed() {
-			before++
-		}
-	}
-	return before < *s.Capacity
 }

@@ -15,7 +15,7 @@ func Remap(st *State, id Identity, to Resource, actor Actor, now time.Time) Chan
 	w := newWork(st, now)
 	t := &turn{
 		work: w, event: &Event{Source: id.Source, ExternalID: id.ExternalID, At: w.now},
-		actor: actor, touched: map[uuid.UUID]placeBefore{},
+		actor: actor, touched: map[uuid.UUID]placeBefore{}, clashes: map[uuid.UUID]clash{},
 	}
 	id.ResourceID, id.Pinned = to.ID, true
 	w.identities.put(IdentityKey{id.Source, id.ExternalID}, id)

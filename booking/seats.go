@@ -233,7 +233,7 @@ func (t *turn) adopt(ref Ref) {
 	}
 	kept := t.kept(ref)
 	i := slices.IndexFunc(kept, func(a Attendance) bool { return a.Invitee.Email.Value == b.Invitee.Email.Value })
-	if i < 0 || kept[i].Key == "" || slices.ContainsFunc(t.rowsOf(ref), func(o Booking) bool { return o.Seat == kept[i].Key }) {
+	if i < 0 || kept[i].Key == "" || len(t.seatRows(ref, kept[i].Key)) > 0 {
 		return
 	}
 	b.Seat = kept[i].Key
@@ -250,10 +250,7 @@ func (w *work) seat(ref Ref, key string) (Booking, bool) {
 	}
 	var current Booking
 	found := false
-	for _, b := range w.rowsOf(ref) {
-		if b.Seat != key {
-			continue
-		}
+	for _, b := range w.seatRows(ref, key) {
 		if !found || later(b, current) {
 			current, found = b, true
 		}
@@ -277,11 +274,14 @@ func later(a, b Booking) bool {
 // where that would be needed, it is closed and a new one takes its place.
 func (t *turn) followSeated(ref Ref, s *Session, e *Event) {
 	all, _ := t.attendances.get(AttendanceKey{ref, ""})
-	for _, a := range t.kept(ref) {
-		about := e
-		if e != nil && !slices.ContainsFunc(listed(e), func(l Attendee) bool { return l.Key == a.Key }) {
-			about = nil
+	named := map[string]*Event{}
+	if e != nil {
+		for _, person := range listed(e) {
+			named[person.Key] = e
 		}
+	}
+	for _, a := range t.kept(ref) {
+		about := named[a.Key]
 		// A closing that lists nobody is everybody's.
 		if a.said() && all.Closing.Said() {
 			a.close(all.Closing, all.CloseReason)

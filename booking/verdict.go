@@ -151,12 +151,16 @@ func (t *turn) displaced(session uuid.UUID) bool {
 // noteMoves records a move for every living booking whose meeting the event
 // moved though the event was not about it, or was refused.
 func (t *turn) noteMoves() {
+	told := map[uuid.UUID]bool{}
+	for _, e := range t.entries {
+		told[e.booking] = told[e.booking] || e.outcome == Applied
+	}
 	for _, id := range t.settleOrder(nil) {
 		if !t.displaced(id) {
 			continue
 		}
 		for _, b := range t.membersOf(id) {
-			if b.Status == Canceled || slices.ContainsFunc(t.entries, func(e entry) bool { return e.booking == b.ID && e.outcome == Applied }) {
+			if b.Status == Canceled || told[b.ID] {
 				continue
 			}
 			t.entries = append(t.entries, entry{booking: b.ID, action: Move, from: b.Status, to: b.Status, outcome: Applied, actor: t.actor})

@@ -69,7 +69,7 @@ func (r *refusals) note(ctx context.Context, f refused) (limited bool) {
 	}
 	r.log.LogAttrs(ctx, slog.LevelWarn, "delivery refused",
 		slog.String("request_id", requestIDOf(ctx)), slog.String("provider", f.provider),
-		slog.String("connection", cut(f.connection)), slog.String("client", f.client), slog.String("code", f.code),
+		slog.String("connection", f.connection), slog.String("client", f.client), slog.String("code", f.code),
 		slog.Int("failures", t.count), slog.Bool("limited", limited), slog.Int("lines_left_out", r.unlogged))
 	r.unlogged = 0
 	return limited

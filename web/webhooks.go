@@ -81,7 +81,7 @@ func (w *webhooks) receive(c echo.Context) error {
 	w.told(c.Request().Context(), post, name, answer, began)
 	return c.JSON(statusOf(answer), acknowledgement{
 		EventID: answer.ReceiptID, Status: answer.Status, At: w.now().UTC(), Original: answer.Original,
-		Error: explain(answer), SourceID: sourceID(request.Header),
+		Error: explain(answer), SourceID: post.SourceEventID,
 	})
 }
 
@@ -183,8 +183,12 @@ func (w *webhooks) refuse(c echo.Context, name string, err error) error {
 	if p.Status == http.StatusUnauthorized {
 		w.metrics.SignatureFailed(name)
 	}
+	connection := c.Param("connection")
+	if _, bad := uuid.Parse(connection); bad != nil || errors.Is(err, errConnectionUnknown) {
+		connection = "" // whoever tries many ids is one client all the same
+	}
 	limited := w.refusals.note(ctx, refused{
-		client: client(c), provider: w.metrics.provider(name), connection: c.Param("connection"), code: p.Code,
+		client: client(c), provider: w.metrics.provider(name), connection: connection, code: p.Code,
 	})
 	if limited {
 		w.metrics.Refused(name, "rate_limited")
@@ -251,14 +255,6 @@ func signatureHeader(h http.Header) string {
 		return ""
 	}
 	return cut(h.Get(slices.Min(names)))
-}
-
-// sourceID is the sender's own id of the event, where it has one.
-func sourceID(h http.Header) string {
-	if id := h.Get(eventIDHeader); id != "" {
-		return cut(id)
-	}
-	return cut(h.Get(standardIDHeader))
 }
 
 func cut(s string) string {

@@ -77,6 +77,7 @@ func named(zone *time.Location) *time.Location {
 		return time.UTC
 	}
 	_, name, _ := strings.Cut(file, "zoneinfo/")
+	name = strings.TrimPrefix(name, "Etc/") // UTC needs no region
 	if zone, err = loadZone(name); err != nil {
 		return time.UTC
 	}

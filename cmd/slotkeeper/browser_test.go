@@ -43,7 +43,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("first administrator", func(t *testing.T) {
 		t.Parallel()
 		s := newServer(t, "", "SLOTKEEPER_ADMIN_PASSWORD=")
-		firstAdministrator(t, s, newBrowser(t, s))
+		newBrowser(t, s).becomesTheFirstAdministrator()
 	})
 }
 
@@ -107,7 +107,6 @@ func fixture(t *testing.T, name string) []byte {
 // seesTheRightHour looks for a booking at 15:00 UTC in the server's zone, then in
 // one that is three quarters of an hour off, chosen in the page.
 func (b *browser) seesTheRightHour(held bookingItem) {
-	b.t.Helper()
 	entry := fmt.Sprintf(`tbody tr:has(a[href^="/bookings/%s"])`, held.ID)
 	b.open("/calendar?date=2026-11-03", http.StatusOK)
 	b.shows(entry, "10:00–10:30", "EST", "Priya Raman", "Cal.com")
@@ -146,7 +145,6 @@ func (b *browser) seesTheRightHour(held bookingItem) {
 // seesWhatBecameOf follows a booking to its timeline, and the two that were not
 // let in to the audit.
 func (b *browser) seesWhatBecameOf(told clinic) {
-	b.t.Helper()
 	b.open("/calendar?date=2026-11-03&zone=Asia/Kathmandu", http.StatusOK)
 	b.click(fmt.Sprintf(`tbody a[href^="/bookings/%s"]`, told.held.ID))
 	b.shows("h1", "Intro Call")
@@ -175,7 +173,6 @@ func (b *browser) seesWhatBecameOf(told clinic) {
 
 // seesEveryPageIn opens every page in a language.
 func (b *browser) seesEveryPageIn(language, calendar string, told clinic) {
-	b.t.Helper()
 	b.speak(language)
 	b.open("/calendar", http.StatusOK)
 	b.shows(".nav [aria-current]", calendar)
@@ -247,7 +244,6 @@ func textsOfOthers(t *testing.T, language string) []string {
 
 // signIn asks for a page, is sent to the form, and comes back to the page.
 func (b *browser) signIn(name, password string) {
-	b.t.Helper()
 	b.open("/audit?show=all", http.StatusOK)
 	b.isAt("/signin")
 	b.must(chromedp.SendKeys(chromedp.ID("username"), name), chromedp.SendKeys(chromedp.ID("password"), "not "+password))
@@ -262,7 +258,6 @@ func (b *browser) signIn(name, password string) {
 
 // signOut ends the session: no page shows anything any more.
 func (b *browser) signOut() {
-	b.t.Helper()
 	b.speak("en")
 	b.open("/calendar", http.StatusOK)
 	session := b.cookie()
@@ -288,10 +283,10 @@ func (b *browser) signOut() {
 	}
 }
 
-// firstAdministrator uses the link that the first start prints: looking at it
+// becomesTheFirstAdministrator uses the link that the first start prints: looking at it
 // does not use it up, using it does.
-func firstAdministrator(t *testing.T, s *server, b *browser) {
-	t.Helper()
+func (b *browser) becomesTheFirstAdministrator() {
+	t, s := b.t, b.server
 	found := regexp.MustCompile(regexp.QuoteMeta(s.url) + `(/link/[A-Za-z0-9_-]{43})\b`).FindStringSubmatch(s.log.String())
 	if found == nil {
 		t.Fatalf("no link was printed:\n%s", s.log)
@@ -320,7 +315,7 @@ func firstAdministrator(t *testing.T, s *server, b *browser) {
 		t.Errorf("used twice, the link was answered %s with cookies %v", resp.Status, resp.Cookies())
 	}
 	b.open(link, http.StatusNotFound)
-	b.shows("h1", "no longer works")
+	b.shows("h1", "This link does not work any more")
 	// Nor does a second start print another.
 	s.stop(t)
 	before := len(s.log.String())
