@@ -99,6 +99,42 @@ func operation[I, O any](s *server, api huma.API, path, id, summary string, hand
 	})
 }
 
+// pager is a list's input: it embeds Paging.
+type pager[I any] interface {
+	*I
+	page() booking.Page
+}
+
+// listing registers a list: the query becomes a filter, a page of records is
+// read, and each is shown as programs get it.
+func listing[I any, P pager[I], V, T any](
+	s *server, api huma.API, path, id, summary string,
+	filter func(*I) (booking.Filter, error),
+	read func(context.Context, booking.Filter, booking.Page) (booking.List[V], error),
+	view func(V) T,
+) {
+	operation(s, api, path, id, summary, func(ctx context.Context, in *I) (list[T], error) {
+		f, err := filter(in)
+		if err != nil {
+			return list[T]{}, err
+		}
+		all, err := read(ctx, f, P(in).page())
+		return listOf(all, view), err
+	})
+}
+
+// one registers a single record by its id.
+func one[V, T any](s *server, api huma.API, path, id, summary string, read func(context.Context, uuid.UUID) (V, error), view func(V) T) {
+	operation(s, api, path, id, summary, func(ctx context.Context, in *PathID) (out T, err error) {
+		record, err := in.parse()
+		if err != nil {
+			return out, err
+		}
+		v, err := read(ctx, record)
+		return view(v), err
+	})
+}
+
 type output[T any] struct {
 	Body T
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -107,22 +106,6 @@ func (in *bookingsInput) filter() (f booking.Filter, err error) {
 }
 
 func (s *server) registerBookings(api huma.API) {
-	operation(s, api, "/bookings", "list-bookings", "Bookings, by their start",
-		func(ctx context.Context, in *bookingsInput) (list[bookingJSON], error) {
-			f, err := in.filter()
-			if err != nil {
-				return list[bookingJSON]{}, err
-			}
-			all, err := s.Records.Bookings(ctx, f, in.page())
-			return listOf(all, newBookingJSON), err
-		})
-	operation(s, api, "/bookings/{id}", "get-booking", "One booking",
-		func(ctx context.Context, in *PathID) (bookingJSON, error) {
-			id, err := in.parse()
-			if err != nil {
-				return bookingJSON{}, err
-			}
-			v, err := s.Records.Booking(ctx, id)
-			return newBookingJSON(v), err
-		})
+	listing(s, api, "/bookings", "list-bookings", "Bookings, by their start", (*bookingsInput).filter, s.Records.Bookings, newBookingJSON)
+	one(s, api, "/bookings/{id}", "get-booking", "One booking", s.Records.Booking, newBookingJSON)
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -70,25 +69,14 @@ type connectionsInput struct {
 	SourceFilter
 }
 
+func (in *connectionsInput) filter() (f booking.Filter, err error) {
+	err = in.into(&f)
+	return f, err
+}
+
 func (s *server) registerConnections(api huma.API) {
-	operation(s, api, "/connections", "list-connections", "Connected accounts, oldest first",
-		func(ctx context.Context, in *connectionsInput) (list[connectionJSON], error) {
-			var f booking.Filter
-			if err := in.into(&f); err != nil {
-				return list[connectionJSON]{}, err
-			}
-			all, err := s.Records.Connections(ctx, f, in.page())
-			return listOf(all, s.newConnectionJSON), err
-		})
-	operation(s, api, "/connections/{id}", "get-connection", "One connected account",
-		func(ctx context.Context, in *PathID) (connectionJSON, error) {
-			id, err := in.parse()
-			if err != nil {
-				return connectionJSON{}, err
-			}
-			c, err := s.Records.Connection(ctx, id)
-			return s.newConnectionJSON(c), err
-		})
+	listing(s, api, "/connections", "list-connections", "Connected accounts, oldest first", (*connectionsInput).filter, s.Records.Connections, s.newConnectionJSON)
+	one(s, api, "/connections/{id}", "get-connection", "One connected account", s.Records.Connection, s.newConnectionJSON)
 }
 
 type resourcesInput struct {
@@ -97,14 +85,12 @@ type resourcesInput struct {
 	Provider string `query:"provider" doc:"Only what this provider has a name for"`
 }
 
+func (in *resourcesInput) filter() (f booking.Filter, err error) {
+	f.Provider = in.Provider
+	err = in.into(&f)
+	return f, err
+}
+
 func (s *server) registerResources(api huma.API) {
-	operation(s, api, "/resources", "list-resources", "What can be booked",
-		func(ctx context.Context, in *resourcesInput) (list[resourceJSON], error) {
-			f := booking.Filter{Provider: in.Provider}
-			if err := in.into(&f); err != nil {
-				return list[resourceJSON]{}, err
-			}
-			all, err := s.Records.Resources(ctx, f, in.page())
-			return listOf(all, newResourceJSON), err
-		})
+	listing(s, api, "/resources", "list-resources", "What can be booked", (*resourcesInput).filter, s.Records.Resources, newResourceJSON)
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -50,22 +49,6 @@ func (in *receiptsInput) filter() (f booking.Filter, err error) {
 }
 
 func (s *server) registerReceipts(api huma.API) {
-	operation(s, api, "/receipts", "list-receipts", "Webhook events, newest first",
-		func(ctx context.Context, in *receiptsInput) (list[receiptJSON], error) {
-			f, err := in.filter()
-			if err != nil {
-				return list[receiptJSON]{}, err
-			}
-			all, err := s.Records.Receipts(ctx, f, in.page())
-			return listOf(all, newReceiptJSON), err
-		})
-	operation(s, api, "/receipts/{id}", "get-receipt", "One webhook event",
-		func(ctx context.Context, in *PathID) (receiptJSON, error) {
-			id, err := in.parse()
-			if err != nil {
-				return receiptJSON{}, err
-			}
-			v, err := s.Records.Receipt(ctx, id)
-			return newReceiptJSON(v), err
-		})
+	listing(s, api, "/receipts", "list-receipts", "Webhook events, newest first", (*receiptsInput).filter, s.Records.Receipts, newReceiptJSON)
+	one(s, api, "/receipts/{id}", "get-receipt", "One webhook event", s.Records.Receipt, newReceiptJSON)
 }

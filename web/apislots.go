@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -48,13 +47,5 @@ func (in *slotsInput) filter() (f booking.Filter, err error) {
 }
 
 func (s *server) registerSlots(api huma.API) {
-	operation(s, api, "/slots", "list-slots", "Slots, by their start",
-		func(ctx context.Context, in *slotsInput) (list[slotJSON], error) {
-			f, err := in.filter()
-			if err != nil {
-				return list[slotJSON]{}, err
-			}
-			all, err := s.Records.Slots(ctx, f, in.page())
-			return listOf(all, newSlotJSON), err
-		})
+	listing(s, api, "/slots", "list-slots", "Slots, by their start", (*slotsInput).filter, s.Records.Slots, newSlotJSON)
 }

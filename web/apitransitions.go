@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -60,22 +59,6 @@ func (in *transitionsInput) filter() (f booking.Filter, err error) {
 }
 
 func (s *server) registerTransitions(api huma.API) {
-	operation(s, api, "/transitions", "list-transitions", "The audit log, newest first",
-		func(ctx context.Context, in *transitionsInput) (list[transitionJSON], error) {
-			f, err := in.filter()
-			if err != nil {
-				return list[transitionJSON]{}, err
-			}
-			all, err := s.Records.Transitions(ctx, f, in.page())
-			return listOf(all, newTransitionJSON), err
-		})
-	operation(s, api, "/transitions/{id}", "get-transition", "One row of the audit log",
-		func(ctx context.Context, in *PathID) (transitionJSON, error) {
-			id, err := in.parse()
-			if err != nil {
-				return transitionJSON{}, err
-			}
-			v, err := s.Records.Transition(ctx, id)
-			return newTransitionJSON(v), err
-		})
+	listing(s, api, "/transitions", "list-transitions", "The audit log, newest first", (*transitionsInput).filter, s.Records.Transitions, newTransitionJSON)
+	one(s, api, "/transitions/{id}", "get-transition", "One row of the audit log", s.Records.Transition, newTransitionJSON)
 }

@@ -101,7 +101,7 @@ func TestPayloadIsForOperators(t *testing.T) {
 		browser := w.user(t, string(role), role)
 		for _, path := range paths {
 			res := w.get(t, browser, path)
-			if strings.Contains(res.body, "&#34;event&#34;:&#34;invitee.created&#34;") != sees {
+			if strings.Contains(res.body, "&#34;event&#34;: &#34;invitee.created&#34;") != sees {
 				t.Errorf("%s on %s sees it: %v", role, path, !sees)
 			}
 			if strings.Contains(res.body, "hunter2") || strings.Contains(res.body, "<script>alert") {

@@ -1,8 +1,10 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -24,6 +26,14 @@ type bookingPageView struct {
 	Chain      []chainLink
 	Timeline   []timelineItem
 	More       bool // the timeline has older items
+}
+
+// Seats are a group's; a meeting for one says nothing of them.
+func (v bookingPageView) Seats() *int {
+	if v.Capacity == nil || *v.Capacity <= 1 {
+		return nil
+	}
+	return v.Capacity
 }
 
 // chainLink is one booking of a chain of reschedules.
@@ -188,6 +198,15 @@ func (s *server) payload(ctx context.Context, r booking.ReceiptView) (*payload, 
 		out.Gone = true
 		return out, nil
 	}
-	out.Body = string(provider.Redact(body))
+	out.Body = readable(provider.Redact(body))
 	return out, nil
+}
+
+// readable is JSON with a line for each member; anything else as it is.
+func readable(body []byte) string {
+	var out bytes.Buffer
+	if json.Indent(&out, body, "", "  ") != nil {
+		return string(body)
+	}
+	return out.String()
 }

@@ -138,7 +138,9 @@ func (h house) Parse(r providers.Request, o providers.Origin) booking.Delivery {
 	if h.panics {
 		panic("no")
 	}
-	return booking.Delivery{EventKey: "key|" + o.EmailKey("x"), Kind: booking.Kind(r.Header.Get("X-Kind"))}
+	return booking.Delivery{
+		EventKey: "key|" + o.EmailKey("x"), Kind: booking.Kind(r.Header.Get("X-Kind")), SourceEventID: r.Header.Get("X-Event-ID"),
+	}
 }
 
 func (house) Redact(b []byte) []byte {

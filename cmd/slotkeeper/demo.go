@@ -83,13 +83,13 @@ func (c *cli) tell(ctx context.Context, inst *installation) error {
 		return err
 	}
 	fmt.Fprintf(c.stdout, `
-Posted %d signed deliveries: %d processed, %d copies known, %d conflict, %d refused, %d waiting.
+Posted %d signed deliveries: %d processed, %d copies known, %d conflict, %d refused, %d waiting, %d said nothing new.
 The calendar shows the double booking that was refused its slot; Audit shows why.
 
     %s/link/%s
 
 The link signs in once. Stop with Ctrl-C; nothing is kept.
-`, sum(counts), counts["processed"], counts["duplicate"], counts["conflict"], counts["rejected"], counts["waiting"], c.cfg.publicURL, link)
+`, sum(counts), counts["processed"], counts["duplicate"], counts["conflict"], counts["rejected"], counts["waiting"], counts["unchanged"], c.cfg.publicURL, link)
 	return nil
 }
 

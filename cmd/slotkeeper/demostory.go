@@ -101,6 +101,8 @@ func person(name string) string {
 			b = append(b, r-'A'+'a')
 		case r >= 'a' && r <= 'z':
 			b = append(b, r)
+		case r == 'á':
+			b = append(b, 'a')
 		}
 	}
 	return string(b) + "@mail.example"

@@ -124,7 +124,7 @@ func (c *cli) resourcesMap() *cobra.Command {
 					Changed    int       `json:"bookings_changed"`
 				}{to.ID, done})
 			}
-			fmt.Fprintf(c.stdout, "mapped to %s; %d bookings changed\n", to.ID, done)
+			fmt.Fprintf(c.stdout, "mapped to %s; %d bookings changed their state\n", to.ID, done)
 			return nil
 		})
 	}
