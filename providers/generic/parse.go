@@ -47,7 +47,7 @@ func event(root providers.Value, kind booking.Kind, body []byte, o providers.Ori
 		At:         in.NeedTime(root.Get("occurred_at"), "occurred_at"),
 		ExternalID: id(&in, b.Get("id"), "booking.id"),
 		Title:      in.Text(b.Get("title")),
-		Location:   in.Text(b.Get("location")),
+		Location:   providers.Place(b.Get("location").Text()),
 	}
 	if e.ExternalID == "" {
 		in.Fail(providers.Faultf(providers.CodeIDMissing, "booking.id is missing; without it nobody can tell which booking this is about"))
