@@ -97,7 +97,7 @@ func tellClinic(t *testing.T, s *server) clinic {
 
 func fixture(t *testing.T, name string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("../../providers", name))
+	b, err := os.ReadFile(filepath.Join(root, "providers", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -367,7 +367,8 @@ func newBrowser(t *testing.T, s *server) *browser {
 func (b *browser) watch(event any) {
 	switch e := event.(type) {
 	case *log.EventEntryAdded:
-		if e.Entry.Level != log.EntryLevelVerbose && !(e.Entry.Source == log.EntrySourceNetwork && b.expects(e.Entry.URL) != 0) {
+		meant := e.Entry.Source == log.EntrySourceNetwork && b.expects(e.Entry.URL) != 0
+		if e.Entry.Level != log.EntryLevelVerbose && !meant {
 			b.t.Errorf("console: %s %s: %s (%s)", e.Entry.Source, e.Entry.Level, e.Entry.Text, e.Entry.URL)
 		}
 	case *runtime.EventExceptionThrown:

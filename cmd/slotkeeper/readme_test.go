@@ -27,7 +27,7 @@ func TestReadmeCommands(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(r.dir, "bin"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(binary, filepath.Join(r.dir, "bin/slotkeeper")); err != nil {
+	if err := os.Symlink(binary, filepath.Join(r.dir, "bin", "slotkeeper")); err != nil {
 		t.Fatal(err)
 	}
 	text := document(t, "README.md")
@@ -57,7 +57,7 @@ type reader struct {
 
 func shellBlocks(text string) []string {
 	var out []string
-	for _, m := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile("(?s)(?:^|\n)```sh\n(.*?\n)```\n").FindAllStringSubmatch(text, -1) {
 		out = append(out, m[1])
 	}
 	return out

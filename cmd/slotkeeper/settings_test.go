@@ -279,7 +279,7 @@ func TestCommands(t *testing.T) {
 		})
 		t.Run("token", func(t *testing.T) {
 			made := object(t, s, "token", "create", "--name", "reports", "--scope", "read", "--json")
-			token, id := made["token"].(string), made["id"].(string)
+			token, id := made.text("token"), made.text("id")
 			s.get(t, "/api/v1/bookings", token)
 			tokens := list(t, s, "token", "list")
 			if len(tokens) != 1 || tokens[0]["name"] != "reports" || tokens[0]["scope"] != "read" || tokens[0]["token"] != nil || tokens[0]["revoked_at"] != nil {
@@ -301,7 +301,7 @@ func TestCommands(t *testing.T) {
 		})
 		t.Run("user", func(t *testing.T) {
 			made := object(t, s, "user", "add", "front.desk", "--role", "operator", "--json")
-			if made["name"] != "front.desk" || made["role"] != "operator" || !strings.HasPrefix(made["link"].(string), s.url+"/link/") {
+			if made["name"] != "front.desk" || made["role"] != "operator" || !strings.HasPrefix(made.text("link"), s.url+"/link/") {
 				t.Errorf("user add says %v", made)
 			}
 			if out := s.run(t, "user", "add", "theo", "--role", "viewer"); !strings.Contains(out, s.url+"/link/") {
@@ -331,7 +331,7 @@ func TestCommands(t *testing.T) {
 		})
 		t.Run("connections", func(t *testing.T) {
 			made := object(t, s, "connect", "generic", "--name", "Front desk", "--json")
-			id, first := made["id"].(string), made["signing_secret"].(string)
+			id, first := made.text("id"), made.text("signing_secret")
 			if made["webhook_url"] != s.url+"/webhooks/generic/"+id || made["subscribed"] != false {
 				t.Errorf("connect says %v", made)
 			}
@@ -343,7 +343,7 @@ func TestCommands(t *testing.T) {
 				}
 			}
 			send(first, "processed")
-			second := object(t, s, "connections", "rotate", id, "--json")["signing_secret"].(string)
+			second := object(t, s, "connections", "rotate", id, "--json").text("signing_secret")
 			// A server believes what it read a second or two ago.
 			waitFor(t, "the new secret", func() error { return answered(t, s.as(t, "generic", id, second), body, "duplicate") })
 			send(first, "duplicate") // either is good
@@ -392,11 +392,11 @@ func TestCommands(t *testing.T) {
 				Status   string
 				Resource string `json:"resource_id"`
 			}](t, s, token, "slots?from=2026-12-08T00:00:00Z&to=2026-12-09T00:00:00Z")
-			if len(slots) != 1 || slots[0].Status != "active" || slots[0].Resource != done["resource_id"] {
+			if len(slots) != 1 || slots[0].Status != "active" || slots[0].Resource != done.text("resource_id") {
 				t.Errorf("after resources map said %v the slots are %+v", done, slots)
 			}
 			decode(t, s.run(t, "resources", "list", "--json"), &after)
-			if id, ok := done["resource_id"].(string); !ok || len(after.Unmapped) != 0 || !slices.Contains(after.Resources, resource{id, "Maren"}) {
+			if len(after.Unmapped) != 0 || !slices.Contains(after.Resources, resource{done.text("resource_id"), "Maren"}) {
 				t.Errorf("after mapping %v: %+v", done, after)
 			}
 			s.refuses(t, "resources", "map", "calendly", identity)
@@ -421,7 +421,7 @@ func TestCommands(t *testing.T) {
 			s.refuses(t, "send", "generic", "missing.json", "--connection", a.id.String())
 		})
 		t.Run("version", func(t *testing.T) {
-			v := object(t, s, "version", "--json")["version"].(string)
+			v := object(t, s, "version", "--json").text("version")
 			if v == "" || s.run(t, "version") != "slotkeeper "+v+"\n" {
 				t.Errorf("version is %q", v)
 			}
@@ -435,10 +435,18 @@ func TestCommands(t *testing.T) {
 	})
 }
 
+// printed is an object of a command's JSON.
+type printed map[string]any
+
+func (p printed) text(key string) string {
+	s, _ := p[key].(string) // "" fails what it is compared with
+	return s
+}
+
 // object is what a command prints as one JSON object.
-func object(t *testing.T, s *server, args ...string) map[string]any {
+func object(t *testing.T, s *server, args ...string) printed {
 	t.Helper()
-	var out map[string]any
+	var out printed
 	decode(t, s.run(t, args...), &out)
 	return out
 }

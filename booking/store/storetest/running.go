@@ -127,7 +127,7 @@ func testHealth(t *testing.T, b *Bench) {
 func testRivals(t *testing.T, b *Bench) {
 	const rivals = 50
 	other := Open(t, b.URL)
-	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
 	var wg sync.WaitGroup
 	errs := make([]error, rivals)
@@ -144,6 +144,12 @@ func testRivals(t *testing.T, b *Bench) {
 		}
 		wg.Go(func() {
 			_, errs[i] = s.Apply(ctx, []booking.Post{post}, Now)
+			// Two processes on one SQLite file take turns by chance: one that was
+			// passed over too long comes again, as a provider would. PostgreSQL
+			// has a line, so there nobody is.
+			for b.Dialect() == migrations.SQLite && errors.Is(errs[i], booking.ErrUnavailable) && ctx.Err() == nil {
+				_, errs[i] = s.Apply(ctx, []booking.Post{post}, Now)
+			}
 		})
 	}
 	wg.Wait()
