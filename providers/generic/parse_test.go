@@ -140,3 +140,15 @@ func FuzzRedact(f *testing.F) {
 	p := generic.New()
 	f.Fuzz(func(t *testing.T, body []byte) { providertest.CheckRedaction(t, p, body) })
 }
+
+// TestJoinLinkIsNotKept: who has a meeting's link can join it.
+func TestJoinLinkIsNotKept(t *testing.T) {
+	const link = "https://us02web.zoom.us/j/981?pwd=invented"
+	body := change(t, fixture(t, "created_in_a_room.json"), "Pier House, 12 Dock Lane", link)
+	if d := parse(body); d.Event == nil || d.Event.Location == nil || *d.Event.Location != "Zoom" {
+		t.Errorf("the location of %+v is kept", d)
+	}
+	if shown := string(generic.New().Redact([]byte(body))); strings.Contains(shown, "invented") {
+		t.Errorf("the link is shown: %s", shown)
+	}
+}
