@@ -76,14 +76,17 @@ func (w *work) drop() {
 
 // member decides one delivery of the set.
 func (w *work) member(d Delivery) (a Answer) {
-	key := ReceiptKey{d.ConnectionID, d.EventKey}
-	if r, ok := w.receipts.get(key); ok {
+	key, r, known := w.receiptOf(d)
+	if known && (!d.Fetched || r.Status != StatusPending) {
 		return Answer{ReceiptID: r.ID, Status: StatusDuplicate, Original: r.Status, Reason: r.Reason, Code: r.Code, Error: r.Error}
 	}
-	r := Receipt{
-		ID: d.ReceiptID, ConnectionID: d.ConnectionID, EventKey: d.EventKey, Kind: d.Kind,
-		Status: d.Status, Code: d.Code, Error: d.Error, Actor: d.Actor,
+	if !known {
+		r = Receipt{
+			ID: d.ReceiptID, ConnectionID: d.ConnectionID, EventKey: key.EventKey, Kind: d.Kind, Subject: d.Subject, Actor: d.Actor,
+		}
+		w.order = append(w.order, key)
 	}
+	r.Status, r.Code, r.Error = d.Status, d.Code, d.Error
 	ledger, transitions := w.ledger, len(w.transitions)
 	defer func() {
 		if p := recover(); p != nil {
@@ -93,23 +96,42 @@ func (w *work) member(d Delivery) (a Answer) {
 			r.Error = fmt.Sprintf("applying the event failed: %v; it is kept and can be replayed", p)
 		}
 		w.receipts.put(key, r)
-		w.order = append(w.order, key)
 		w.keep()
 		a = Answer{
 			ReceiptID: r.ID, Status: r.Status, Reason: r.Reason, Code: r.Code, Error: r.Error,
 			Transitions: w.transitions[transitions:len(w.transitions):len(w.transitions)],
 		}
 	}()
-	if d.Event != nil {
+	switch {
+	case d.Event != nil:
 		r.Subject = Subject(d.Event.Source, d.Event.ExternalID)
-		r.Status, r.Reason = w.turn(d.Event, d.ReceiptID, d.ConnectionID, d.Actor)
+		r.Status, r.Reason = w.turn(d.Event, r.ID, d.ConnectionID, d.Actor)
 		if r.Status == StatusWaiting {
 			r.Event = d.Event
 			w.index.wait(key, d.Event)
 		}
 		w.resolveWaiting(d.Event)
+	case d.Poke:
+		w.index.pokes[ReceiptKey{d.ConnectionID, d.Subject}] = key
 	}
 	return a
+}
+
+// receiptOf finds the receipt that a delivery is a copy of, or the name of its
+// own. A poke has no name of its own: it joins one about the same whose fetch
+// has not begun, for that fetch will see what it tells of (R15).
+func (w *work) receiptOf(d Delivery) (ReceiptKey, Receipt, bool) {
+	key := ReceiptKey{d.ConnectionID, d.EventKey}
+	if d.Poke {
+		if open, ok := w.index.pokes[ReceiptKey{d.ConnectionID, d.Subject}]; ok {
+			if r, ok := w.receipts.get(open); ok && r.Status == StatusPending && !r.Claimed {
+				return open, r, true
+			}
+		}
+		key.EventKey += "|" + d.ReceiptID.String()
+	}
+	r, known := w.receipts.get(key)
+	return key, r, known
 }
 
 // CodeApplyFailed is the code of a receipt whose event could not be applied.
@@ -176,6 +198,9 @@ type target struct {
 
 // turn applies one event and says what became of it (R13).
 func (w *work) turn(e *Event, receipt, conn uuid.UUID, actor Actor) (ReceiptStatus, Reason) {
+	if e.Kind == KindSnapshot {
+		e = w.compare(e)
+	}
 	t := &turn{
 		work: w, event: e, clock: e.Clock(), receipt: receipt, conn: conn, actor: actor,
 		touched: map[uuid.UUID]placeBefore{}, clashes: map[uuid.UUID]clash{},

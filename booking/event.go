@@ -18,6 +18,11 @@ const (
 	KindDetails   Kind = "invitee.details"
 	KindNoShow    Kind = "invitee.no_show"
 	KindSelftest  Kind = "selftest"
+
+	// KindSnapshot is an event's only, never a receipt's: what stands at a
+	// provider that tells no events (R15). The machine makes a create, a move or
+	// details of it, by what stands here.
+	KindSnapshot Kind = "snapshot"
 )
 
 // Known tells whether the kind is one of ours, so that a metric labelled by it
@@ -42,7 +47,7 @@ func (k Kind) Action() Action {
 		return Details
 	case KindNoShow:
 		return NoShow
-	case KindSelftest:
+	case KindSelftest, KindSnapshot:
 		return ""
 	}
 	return ""

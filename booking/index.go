@@ -17,13 +17,14 @@ type index struct {
 	attendance map[Ref][]AttendanceKey
 	links      map[Ref][]LinkKey
 	waiting    map[Ref]map[ReceiptKey]bool
+	pokes      map[ReceiptKey]ReceiptKey // open ones, by connection and subject
 }
 
 func newIndex(st *State) index {
 	x := index{
 		refs: map[Ref][]uuid.UUID{}, seats: map[AttendanceKey][]uuid.UUID{}, members: map[uuid.UUID][]uuid.UUID{}, claims: map[uuid.UUID][]uuid.UUID{},
 		calendars: map[uuid.UUID][]uuid.UUID{}, attendance: map[Ref][]AttendanceKey{}, links: map[Ref][]LinkKey{},
-		waiting: map[Ref]map[ReceiptKey]bool{},
+		waiting: map[Ref]map[ReceiptKey]bool{}, pokes: map[ReceiptKey]ReceiptKey{},
 	}
 	for _, b := range st.Bookings {
 		x.booking(b)
@@ -40,6 +41,9 @@ func newIndex(st *State) index {
 	for k, r := range st.Receipts {
 		if r.Event != nil {
 			x.wait(k, r.Event)
+		}
+		if r.Status == StatusPending && !r.Claimed && r.Subject != "" {
+			x.pokes[ReceiptKey{k.ConnectionID, r.Subject}] = k
 		}
 	}
 	return x

@@ -44,6 +44,15 @@ type Delivery struct {
 	// (the generic provider's); "" when it has none. It identifies nothing.
 	SourceEventID string
 	Kind          Kind
+	// Subject of what a pending post is about, to be fetched: its external id
+	// from an adapter, with its source (Subject) from then on. An Event has its own.
+	Subject string
+	// Poke says that a pending post tells only to look again (R15): it joins a
+	// receipt about the same whose fetch has not begun.
+	Poke bool
+	// Fetched says that the receipt is stored as pending, and that this is what
+	// was fetched for it.
+	Fetched bool
 	// Event is nil for what the machine has no business with; Status then says
 	// what becomes of it (ignored, pending or failed).
 	Event  *Event
@@ -109,6 +118,8 @@ type Receipt struct {
 	Reason  Reason
 	Code    string
 	Error   string
+	// Claimed says that the fetch of a pending one has begun: no poke joins it.
+	Claimed bool
 	// Event waits for its booking while Status is waiting (R7); else nil.
 	Event *Event
 	Actor Actor

@@ -5,6 +5,7 @@
 package providers
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -34,6 +35,14 @@ const (
 	ByPrevious = "previous"
 )
 
+// Credentials call a connection's API on its account's behalf. Which of them a
+// provider needs is its own: Acuity a User and the API key, which is also what
+// its posts are signed with (Secrets.Current); Calendly a Token.
+type Credentials struct {
+	User  string
+	Token string
+}
+
 // Connection is one connected account of a provider.
 type Connection struct {
 	ID       uuid.UUID
@@ -43,6 +52,7 @@ type Connection struct {
 	APIBase        string
 	Name           string
 	Secrets        Secrets
+	API            Credentials
 	CreatedAt      time.Time
 	DisconnectedAt *time.Time
 	// LastDeliveryAt is the newest delivery's arrival; nil before the first.
@@ -91,3 +101,33 @@ type Provider interface {
 	// Sign is the header that the provider would send with the body.
 	Sign(body []byte, secret string, now time.Time) http.Header
 }
+
+// Fetcher is an adapter some of whose posts say too little: they come from Parse
+// as pending, and what they are about is fetched from the provider's API.
+type Fetcher interface {
+	Provider
+	// Fetch asks the connection's API about what a pending post was about
+	// (booking.Delivery.Subject) and returns the answer to keep: JSON of the
+	// adapter's own, at most a MiB, without the provider's secrets in it. body is
+	// the post's. ErrGone says that the API knows no such thing; a *LaterError
+	// that it is to be asked again no sooner than After; any other error that it
+	// may be asked again.
+	Fetch(ctx context.Context, client *http.Client, c Connection, subject string, body []byte) (snapshot []byte, err error)
+	// Read says what a fetched answer means, as Parse does of a body. at is the
+	// ticket of its fetch, the clock of all that it says (R2). kind and eventKey
+	// are those of the receipt.
+	Read(snapshot []byte, o Origin, at time.Time, kind booking.Kind, eventKey string) booking.Delivery
+}
+
+// ErrGone says that the provider's API answered 404.
+var ErrGone = errors.New("the provider knows no such thing")
+
+// LaterError says that the provider asked to be left alone for a while.
+type LaterError struct {
+	After time.Duration
+	Err   error
+}
+
+func (e *LaterError) Error() string { return e.Err.Error() }
+
+func (e *LaterError) Unwrap() error { return e.Err }

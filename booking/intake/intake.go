@@ -213,7 +213,7 @@ func (in *Intake) logRefused(p booking.Post, a booking.Answer) {
 	for _, t := range a.Transitions {
 		if t.Outcome == booking.Rejected {
 			in.opts.Log.Warn("transition refused",
-				"request_id", p.RequestID, "connection", p.ConnectionID, "receipt", a.ReceiptID, "event_key", p.EventKey,
+				"request_id", p.RequestID, "connection", p.ConnectionID, "receipt", t.ReceiptID, "event_key", p.EventKey,
 				"booking", t.BookingID, "event", t.Event, "from", t.From, "reason", t.Reason, "seq", t.Seq)
 		}
 	}

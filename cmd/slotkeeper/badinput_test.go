@@ -55,6 +55,7 @@ func everyFault(t *testing.T, s *server) {
 		t.Fatalf("the server ended:\n%s", s.log)
 	default:
 	}
+	s.stop(t) // what it logs is complete then
 	for _, l := range s.logLines(t) {
 		if l["level"] == "ERROR" {
 			t.Errorf("the log says %v", l)
@@ -185,8 +186,10 @@ func faults(t *testing.T, a account) []fault {
 		out = append(out,
 			fault{"no payload", good(changes{"payload": gone}), failed("template_changed"), "Custom payload template"},
 			fault{"a template", sample(t, "calcom", "custom_template_json.json", nil), failed("template_changed"), "Custom payload template"},
-			fault{"a no-show of nobody", sample(t, "calcom", "booking_no_show_updated.json", changes{"payload.attendees": []any{}}),
-				failed("attendees_missing"), "payload.attendees"})
+			fault{
+				"a no-show of nobody", sample(t, "calcom", "booking_no_show_updated.json", changes{"payload.attendees": []any{}}),
+				failed("attendees_missing"), "payload.attendees",
+			})
 	case "generic":
 		out = append(out,
 			fault{"no payload", good(changes{"booking": "b-1"}), failed("payload_missing"), "booking"},

@@ -185,8 +185,12 @@ func (h *hiding) plantBodies(t *testing.T) {
 		title, note        = "Sleepwalking consultation", "remember the blue folder"
 	)
 	h.people = []planted{
-		{"a name", name}, {"a name", "Quillfeather"}, {"an e-mail", email}, {"an e-mail", "Zuleika.Quillfeather@Mail.example"},
-		{"a phone number", phone}, {"a title", title},
+		{"a name", name},
+		{"a name", "Quillfeather"},
+		{"an e-mail", email},
+		{"an e-mail", "Zuleika.Quillfeather@Mail.example"},
+		{"a phone number", phone},
+		{"a title", title},
 	}
 	h.unkept = []planted{{"what a body says besides", note}}
 	hide := func(name, value string) string {
@@ -319,8 +323,12 @@ func (h *hiding) shown(t *testing.T) map[string]string {
 		out[path] = h.get(t, path, h.token)
 	}
 	for _, command := range [][]string{
-		{"connections", "list", "--json"}, {"connections", "list"}, {"resources", "list", "--json"}, {"token", "list", "--json"},
-		{"token", "list"}, {"migrate", "status"},
+		{"connections", "list", "--json"},
+		{"connections", "list"},
+		{"resources", "list", "--json"},
+		{"token", "list", "--json"},
+		{"token", "list"},
+		{"migrate", "status"},
 	} {
 		out[strings.Join(command, " ")] = h.run(t, command...)
 	}
