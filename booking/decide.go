@@ -77,7 +77,7 @@ func (w *work) drop() {
 // member decides one delivery of the set.
 func (w *work) member(d Delivery) (a Answer) {
 	key, r, known := w.receiptOf(d)
-	if known && (!d.Fetched || r.Status != StatusPending) {
+	if known && (!d.Settles || !r.open()) {
 		return Answer{ReceiptID: r.ID, Status: StatusDuplicate, Original: r.Status, Reason: r.Reason, Code: r.Code, Error: r.Error}
 	}
 	if !known {

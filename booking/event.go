@@ -142,7 +142,8 @@ func (e *Event) Clock() Clock {
 // SessionFacts is what a body says of the meeting that occupies time.
 type SessionFacts struct {
 	// ExternalID of the meeting: the Calendly scheduled event URI's path, the
-	// Cal.com uid, the generic session or else booking id. Never empty.
+	// Cal.com uid, the generic session or else booking id. Empty when the event
+	// says nothing of any meeting.
 	ExternalID string
 	// StartsAt and EndsAt are both set or both nil; UTC, EndsAt later, at most
 	// MaxLength apart (the adapter refuses anything else).

@@ -50,9 +50,10 @@ type Delivery struct {
 	// Poke says that a pending post tells only to look again (R15): it joins a
 	// receipt about the same whose fetch has not begun.
 	Poke bool
-	// Fetched says that the receipt is stored as pending, and that this is what
-	// was fetched for it.
-	Fetched bool
+	// Settles says that the receipt is stored and not settled, and that this
+	// settles it: what was fetched for a pending one, or another try of one that
+	// could not be applied.
+	Settles bool
 	// Event is nil for what the machine has no business with; Status then says
 	// what becomes of it (ignored, pending or failed).
 	Event  *Event
@@ -78,6 +79,8 @@ type Post struct {
 	Delivery
 	// Body is what was received, raw; it is sealed before it is stored.
 	Body []byte
+	// Snapshot is what was fetched for the receipt, sealed as well; nil for none.
+	Snapshot []byte
 	// Header holds what is worth keeping of the request's header, without
 	// anything secret: content type, user agent, the provider's own names.
 	Header map[string]string
@@ -103,6 +106,12 @@ type Answer struct {
 	Error    string
 	// Transitions that the delivery made, for logs and metrics; none of a copy.
 	Transitions []Transition
+}
+
+// open tells whether something may still settle the receipt: a fetch, or another
+// try. What waits for its booking is settled by that alone (R7).
+func (r *Receipt) open() bool {
+	return r.Status == StatusPending || (r.Status == StatusFailed && r.Code == CodeApplyFailed)
 }
 
 // Receipt is what the machine needs of one that is stored.

@@ -21,6 +21,9 @@ func (t *turn) saveSession(s Session) { t.sessions.put(s.ID, s) }
 // feedSession lets the event's body say what it says of its session (R1, R9).
 func (t *turn) feedSession() {
 	e := t.event
+	if e.Session.ExternalID == "" {
+		return
+	}
 	s := t.session(Ref{e.Source, e.Session.ExternalID})
 	t.touch(s.ID)
 	before, capacity, seated := placeOf(&s), s.Capacity, s.Seated

@@ -16,19 +16,16 @@ func (t *turn) followSingle() {
 	e := t.event
 	b, existed := t.row(Ref{e.Source, e.ExternalID})
 	tg := &target{before: b, action: e.Action()}
+	if !existed && e.Action() == Cancel && e.Reason == ReasonRemoved {
+		return // what the provider no longer knows, and nobody here ever saw (R15)
+	}
 	if !existed {
 		b = t.open(Ref{e.Source, e.ExternalID}, "")
 	}
 	tg.id = b.ID
 	t.own = append(t.own, tg)
 
-	if session := SessionID(e.Source, e.Session.ExternalID); t.clock.After(b.SessionAt) {
-		t.touch(b.SessionID)
-		t.newer = true
-		b.SessionID, b.SessionAt = session, t.clock
-	} else if b.SessionID != session {
-		t.differs = true
-	}
+	t.foldSession(&b)
 	t.foldText(&b.Title, e.Title)
 	t.foldText(&b.Location, e.Location)
 	b.BookedAt = earliest(b.BookedAt, e.BookedAt)
@@ -58,6 +55,23 @@ func (t *turn) followSingle() {
 	}
 	t.touch(b.SessionID)
 	t.save(b)
+}
+
+// foldSession puts the booking into the session that the event names, if that is
+// newer.
+func (t *turn) foldSession(b *Booking) {
+	e := t.event
+	if e.Session.ExternalID == "" {
+		return
+	}
+	session := SessionID(e.Source, e.Session.ExternalID)
+	if t.clock.After(b.SessionAt) {
+		t.touch(b.SessionID)
+		t.newer = true
+		b.SessionID, b.SessionAt = session, t.clock
+	} else if b.SessionID != session {
+		t.differs = true
+	}
 }
 
 // closed is the booking canceled, with the strongest of its reasons (R6).

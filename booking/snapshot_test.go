@@ -93,7 +93,7 @@ func (w world) next() []func(*world) {
 				r := w.st.Receipts[f.receipt]
 				bt.Merge(w.st, booking.Decide(w.st, []booking.Delivery{{
 					ReceiptID: r.ID, EventKey: r.EventKey, Kind: r.Kind, Event: look(w.versions[f.seen], f.ticket),
-					Fetched: true, Actor: booking.ActorWebhook,
+					Settles: true, Actor: booking.ActorWebhook,
 				}}, bt.Day))
 			})
 		}

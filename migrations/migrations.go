@@ -6,6 +6,7 @@
 package migrations
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"embed"
@@ -86,7 +87,7 @@ func Status(ctx context.Context, db *sql.DB, d Dialect) ([]Migration, error) {
 	}
 	out := make([]Migration, 0, len(status))
 	for _, s := range status {
-		m := Migration{Version: s.Source.Version, Name: s.Source.Path}
+		m := Migration{Version: s.Source.Version, Name: cmp.Or(s.Source.Path, "river")}
 		if s.State == goose.StateApplied {
 			m.AppliedAt = s.AppliedAt.UTC()
 		}
@@ -109,7 +110,8 @@ func provider(db *sql.DB, d Dialect) (*goose.Provider, error) {
 			return nil, fmt.Errorf("migrations: %w", err)
 		}
 	}
-	p, err := goose.NewProvider(dialect, db, dir, goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))
+	p, err := goose.NewProvider(dialect, db, dir, goose.WithSessionLocker(locker),
+		goose.WithDisableGlobalRegistry(true), goose.WithGoMigrations(riverMigration(d)))
 	if err != nil {
 		return nil, errors.Join(errors.New("migrations: the files are unusable"), err)
 	}

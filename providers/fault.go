@@ -14,6 +14,7 @@ type Fault struct {
 // The codes of bodies that cannot be used.
 const (
 	CodeJSONInvalid      = "json_invalid"
+	CodeFormInvalid      = "form_invalid"
 	CodeEncodingInvalid  = "encoding_invalid"
 	CodeNestingTooDeep   = "nesting_too_deep"
 	CodeDuplicateKey     = "duplicate_key"

@@ -102,6 +102,22 @@ type Provider interface {
 	Sign(body []byte, secret string, now time.Time) http.Header
 }
 
+// Claim is a receipt that something is left to be done about, taken up.
+type Claim struct {
+	Connection Connection
+	ReceiptID  uuid.UUID
+	EventKey   string
+	Kind       booking.Kind
+	// Status is pending, when something is to be fetched, or failed, when it
+	// could not be applied.
+	Status booking.ReceiptStatus
+	// Subject is the external id of what a pending one is about.
+	Subject string
+	Body    []byte
+	// Ticket is later than that of every claim before (R2).
+	Ticket time.Time
+}
+
 // Fetcher is an adapter some of whose posts say too little: they come from Parse
 // as pending, and what they are about is fetched from the provider's API.
 type Fetcher interface {

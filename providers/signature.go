@@ -3,6 +3,7 @@ package providers
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 )
 
@@ -27,6 +28,22 @@ func SumHex(secret string, parts ...[]byte) string {
 func FitsHex(signature, secret string, parts ...[]byte) bool {
 	given, err := hex.DecodeString(signature)
 	return err == nil && len(given) == sha256.Size && hmac.Equal(given, sum(secret, parts))
+}
+
+// SumBase64 is the HMAC-SHA256 of a body in padded standard base64.
+func SumBase64(secret string, body []byte) string {
+	return base64.StdEncoding.EncodeToString(sum(secret, [][]byte{body}))
+}
+
+// FitsBase64 compares a padded standard base64 HMAC-SHA256 with that of the body,
+// in constant time. One HMAC has one spelling: other alphabets, paddings and
+// trailing bits are refused.
+func FitsBase64(signature, secret string, body []byte) bool {
+	if len(signature) != base64.StdEncoding.EncodedLen(sha256.Size) {
+		return false
+	}
+	given, err := base64.StdEncoding.Strict().DecodeString(signature)
+	return err == nil && len(given) == sha256.Size && hmac.Equal(given, sum(secret, [][]byte{body}))
 }
 
 func sum(secret string, parts [][]byte) []byte {

@@ -58,6 +58,9 @@ func (v Value) member(name string) Value {
 	return Value{}
 }
 
+// Array tells whether the value is an array.
+func (v Value) Array() bool { return v.is(kindArray) }
+
 // Items are an array's values in order; of anything else there are none.
 func (v Value) Items() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
@@ -103,6 +106,9 @@ func (v Value) Whole() (n float64, ok bool) {
 	n, err := strconv.ParseFloat(v.raw(), 64)
 	return n, err == nil && math.Trunc(n) == n
 }
+
+// Scalar tells whether the value is a string, a number, a truth value or null.
+func (v Value) Scalar() bool { return v.known && !v.is(kindArray) && !v.is(kindObject) }
 
 func (v Value) raw() string {
 	p := v.span()

@@ -48,10 +48,32 @@ func (o Origin) Ignored(kind booking.Kind, body []byte) booking.Delivery {
 	return d
 }
 
-// Pending is a body that does not say enough: the rest is fetched later.
-func (o Origin) Pending(kind booking.Kind, key string) booking.Delivery {
+// Pending is a body that does not say enough: what it is about, the subject, is
+// fetched later.
+func (o Origin) Pending(kind booking.Kind, key, subject string) booking.Delivery {
 	d := o.delivery(kind, key)
-	d.Status = booking.StatusPending
+	d.Status, d.Subject = booking.StatusPending, subject
+	return d
+}
+
+// Poke is a body that says only to look again at its subject, whatever it is
+// called: one look serves all that came before it.
+func (o Origin) Poke(kind booking.Kind, key, subject string) booking.Delivery {
+	d := o.Pending(kind, key, subject)
+	d.Poke = true
+	return d
+}
+
+// Fetched is what a fetched answer says, under the receipt's own kind and key:
+// an event, or a fault that makes the answer useless.
+func (o Origin) Fetched(kind booking.Kind, key string, e *booking.Event, f *Fault) booking.Delivery {
+	d := o.delivery(kind, key)
+	if f != nil {
+		d.Status, d.Code, d.Error = booking.StatusFailed, f.Code, f.Text
+		return d
+	}
+	e.Source, e.Key = o.Source, key
+	d.Event = e
 	return d
 }
 

@@ -163,6 +163,9 @@ func (w *webhooks) parse(ctx context.Context, p providers.Provider, r providers.
 			}
 		}
 		d.ReceiptID, d.ConnectionID, d.Actor = id, conn.ID, booking.ActorWebhook
+		if d.Subject != "" {
+			d.Subject = booking.Subject(conn.Source(), d.Subject)
+		}
 	}()
 	return p.Parse(r, providers.Origin{Source: conn.Source(), ConnectionID: conn.ID, EmailKey: w.emailKey})
 }

@@ -57,7 +57,11 @@ func (s *Store) KeepFailed(ctx context.Context, p booking.Post, cause error, now
 		if err := l.copies([]booking.Post{p}); err != nil {
 			return err
 		}
-		if r, ok := l.st.Receipts[keyOf(p)]; ok {
+		if r, ok := l.st.Receipts[keyOf(p)]; ok && p.Settles {
+			r.Status, r.Reason, r.Code, r.Error = booking.StatusFailed, booking.NoReason, booking.CodeApplyFailed, failure(cause)
+			answer = booking.Answer{ReceiptID: r.ID, Status: r.Status, Code: r.Code, Error: r.Error}
+			return s.settle(tx, r, p, now)
+		} else if ok {
 			answer = booking.Answer{
 				ReceiptID: r.ID, Status: booking.StatusDuplicate, Original: r.Status, Reason: r.Reason, Code: r.Code, Error: r.Error,
 			}
@@ -78,7 +82,10 @@ func (s *Store) KeepFailed(ctx context.Context, p booking.Post, cause error, now
 		if err := insert(tx, []receiptRow{row}); err != nil {
 			return err
 		}
-		return insert(tx, []deliveryRow{deliveryFromDomain(p, answer)})
+		if err := insert(tx, []deliveryRow{deliveryFromDomain(p, answer)}); err != nil {
+			return err
+		}
+		return s.queue(tx, []booking.Receipt{r})
 	})
 	if err != nil {
 		return booking.Answer{}, err

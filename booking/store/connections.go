@@ -20,6 +20,8 @@ type connectionRow struct {
 	Name           string
 	SecretCurrent  []byte // sealed
 	SecretPrevious []byte // sealed
+	APIUser        string
+	APIToken       []byte // sealed
 	CreatedAt      stamp
 	DisconnectedAt *stamp
 }
@@ -62,6 +64,10 @@ func (s *Store) CreateConnection(ctx context.Context, c providers.Connection) er
 	if c.Secrets.Previous != "" {
 		row.SecretPrevious = s.seal(c.ID, c.Secrets.Previous)
 	}
+	row.APIUser = storable(c.API.User)
+	if c.API.Token != "" {
+		row.APIToken = s.seal(c.ID, c.API.Token)
+	}
 	return classify(insert(s.write.WithContext(ctx), []connectionRow{row}))
 }
 
@@ -91,8 +97,7 @@ func (s *Store) Connection(ctx context.Context, id uuid.UUID) (providers.Connect
 		return none, booking.ErrNotFound
 	}
 	c := rows[0].toDomain()
-	var err error
-	c.Secrets, err = s.secrets(rows[0].Row)
+	err := s.unseal(&c, rows[0].Row)
 	return c, err
 }
 
@@ -105,8 +110,7 @@ func (s *Store) Credentials(ctx context.Context) ([]providers.Connection, error)
 	out := make([]providers.Connection, 0, len(rows))
 	for _, r := range rows {
 		c := connectionViewRow{Row: r}.toDomain()
-		var err error
-		if c.Secrets, err = s.secrets(r); err != nil {
+		if err := s.unseal(&c, r); err != nil {
 			return nil, err
 		}
 		out = append(out, c)
@@ -114,13 +118,18 @@ func (s *Store) Credentials(ctx context.Context) ([]providers.Connection, error)
 	return out, nil
 }
 
-func (s *Store) secrets(r connectionRow) (providers.Secrets, error) {
-	current, err := s.open(r.ID, r.SecretCurrent)
-	if err != nil {
-		return providers.Secrets{}, err
+// unseal opens what is secret of a connection.
+func (s *Store) unseal(c *providers.Connection, r connectionRow) (err error) {
+	c.API.User = r.APIUser
+	for _, secret := range []struct {
+		sealed []byte
+		to     *string
+	}{{r.SecretCurrent, &c.Secrets.Current}, {r.SecretPrevious, &c.Secrets.Previous}, {r.APIToken, &c.API.Token}} {
+		if *secret.to, err = s.open(r.ID, secret.sealed); err != nil {
+			return err
+		}
 	}
-	previous, err := s.open(r.ID, r.SecretPrevious)
-	return providers.Secrets{Current: current, Previous: previous}, err
+	return nil
 }
 
 const listConnections = "connections"

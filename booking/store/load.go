@@ -48,7 +48,7 @@ func (s *Store) load(tx *gorm.DB, set []booking.Post) (*booking.State, error) {
 		return nil, err
 	}
 	for _, p := range set {
-		if _, known := l.st.Receipts[keyOf(p)]; p.Event != nil && !known {
+		if _, known := l.st.Receipts[keyOf(p)]; p.Event != nil && (!known || p.Settles) {
 			l.events = append(l.events, p.Event)
 		}
 	}
@@ -143,6 +143,32 @@ func (l *loader) copies(set []booking.Post) error {
 		}
 		receipt.EventKey = key.EventKey
 		l.st.Receipts[key] = receipt
+	}
+	return l.pokes(set)
+}
+
+// pokes reads the receipts that pokes of the set may join.
+func (l *loader) pokes(set []booking.Post) error {
+	subjects := map[string]bool{}
+	for _, p := range set {
+		if p.Poke {
+			subjects[storable(p.Subject)] = true
+		}
+	}
+	if len(subjects) == 0 {
+		return nil
+	}
+	open := l.tx.Where("poke AND status = 'pending' AND claimed_at IS NULL").Session(fresh)
+	rows, err := in[knownReceipt](open, "subject", sortedKeys(subjects))
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		receipt, err := l.receiptToDomain(r)
+		if err != nil {
+			return err
+		}
+		l.st.Receipts[booking.ReceiptKey{ConnectionID: r.ConnectionID, EventKey: r.EventKey}] = receipt
 	}
 	return nil
 }

@@ -29,6 +29,8 @@ type receiptRow struct {
 	Signature    string
 	VerifiedBy   *string
 	Snapshot     []byte // sealed
+	WaitingEvent []byte // sealed
+	Poke         bool
 	ReceivedAt   stamp
 	ProcessedAt  *stamp
 }
@@ -40,6 +42,10 @@ func bodyContext(receipt uuid.UUID) string { return "webhook_receipts.raw_body:"
 
 func snapshotContext(receipt uuid.UUID) string {
 	return "webhook_receipts.snapshot:" + receipt.String()
+}
+
+func eventContext(receipt uuid.UUID) string {
+	return "webhook_receipts.waiting_event:" + receipt.String()
 }
 
 // processedAt is null while something is still to be done about the receipt by
@@ -64,19 +70,26 @@ func (s *Store) receiptFromDomain(r booking.Receipt, p booking.Post, now time.Ti
 		ID: r.ID, ConnectionID: r.ConnectionID, EventKey: storable(r.EventKey), Kind: booking.Kind(storable(string(r.Kind))),
 		Subject: storable(r.Subject), Status: r.Status, Reason: r.Reason, Code: storable(r.Code), Error: storable(r.Error), Actor: r.Actor,
 		RawBody: s.vault.Seal(p.Body, bodyContext(r.ID)), BodySHA256: sum[:], Headers: document[map[string]string]{headers},
-		Signature: storable(p.Signature), ReceivedAt: at(p.ReceivedAt), ProcessedAt: processedAt(r.Status, r.Code, now),
+		Signature: storable(p.Signature), Poke: p.Poke, ReceivedAt: at(p.ReceivedAt), ProcessedAt: processedAt(r.Status, r.Code, now),
 	}
 	if p.VerifiedBy != "" {
 		row.VerifiedBy = &p.VerifiedBy
 	}
-	if r.Event != nil {
-		plain, err := json.Marshal(r.Event)
-		if err != nil {
-			return row, fmt.Errorf("store: the event of receipt %s: %w", r.ID, err)
-		}
-		row.Snapshot = s.vault.Seal(plain, snapshotContext(r.ID))
+	var err error
+	row.WaitingEvent, err = s.sealEvent(r)
+	return row, err
+}
+
+// sealEvent is what waits of a receipt, nil for none.
+func (s *Store) sealEvent(r booking.Receipt) ([]byte, error) {
+	if r.Event == nil {
+		return nil, nil
 	}
-	return row, nil
+	plain, err := json.Marshal(r.Event)
+	if err != nil {
+		return nil, fmt.Errorf("store: the event of receipt %s: %w", r.ID, err)
+	}
+	return s.vault.Seal(plain, eventContext(r.ID)), nil
 }
 
 // knownReceipt is what of a stored receipt the domain asks for.
@@ -91,7 +104,8 @@ type knownReceipt struct {
 	Code         string
 	Error        string
 	Actor        booking.Actor
-	Snapshot     []byte
+	ClaimedAt    *stamp
+	WaitingEvent []byte
 }
 
 func (knownReceipt) TableName() string { return "webhook_receipts" }
@@ -99,12 +113,12 @@ func (knownReceipt) TableName() string { return "webhook_receipts" }
 func (s *Store) receiptToDomain(r knownReceipt) (booking.Receipt, error) {
 	out := booking.Receipt{
 		ID: r.ID, ConnectionID: r.ConnectionID, EventKey: r.EventKey, Kind: r.Kind, Subject: r.Subject, Status: r.Status,
-		Reason: r.Reason, Code: r.Code, Error: r.Error, Actor: r.Actor,
+		Reason: r.Reason, Code: r.Code, Error: r.Error, Actor: r.Actor, Claimed: r.ClaimedAt != nil,
 	}
 	if r.Status != booking.StatusWaiting {
 		return out, nil
 	}
-	plain, err := s.vault.Open(r.Snapshot, snapshotContext(r.ID))
+	plain, err := s.vault.Open(r.WaitingEvent, eventContext(r.ID))
 	if err != nil {
 		return out, fmt.Errorf("store: the waiting event of receipt %s: %w", r.ID, err)
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"database/sql"
 	"fmt"
 	"slices"
 	"time"
@@ -97,19 +98,42 @@ func (s *Store) saveReceipts(tx *gorm.DB, ch booking.Changes, set []booking.Post
 	if err := insert(tx, receipts); err != nil {
 		return err
 	}
-	if err := resolve(tx, ch.Resolved, now); err != nil {
+	if err := s.resolve(tx, ch.Resolved, posts, now); err != nil {
 		return err
 	}
 	deliveries := make([]deliveryRow, 0, len(set))
 	for i, p := range set {
-		deliveries = append(deliveries, deliveryFromDomain(p, ch.Answers[i]))
+		if !p.Settles { // nothing was delivered then
+			deliveries = append(deliveries, deliveryFromDomain(p, ch.Answers[i]))
+		}
 	}
-	return insert(tx, deliveries)
+	if err := insert(tx, deliveries); err != nil {
+		return err
+	}
+	return s.queue(tx, ch.Receipts)
 }
 
-// resolve writes what became of receipts that waited, those with the same
-// verdict in one statement.
-func resolve(tx *gorm.DB, receipts []booking.Receipt, now time.Time) error {
+// queue asks for the fetches of new receipts, in the same transaction.
+func (s *Store) queue(tx *gorm.DB, receipts []booking.Receipt) error {
+	var ids []uuid.UUID
+	for _, r := range receipts {
+		if r.Status == booking.StatusPending || (r.Status == booking.StatusFailed && r.Code == booking.CodeApplyFailed) {
+			ids = append(ids, r.ID)
+		}
+	}
+	if len(ids) == 0 || s.enqueue == nil {
+		return nil
+	}
+	sqlTx, ok := tx.Statement.ConnPool.(*sql.Tx)
+	if !ok {
+		return fmt.Errorf("store: a transaction is a %T", tx.Statement.ConnPool)
+	}
+	return s.enqueue(tx.Statement.Context, sqlTx, ids)
+}
+
+// resolve writes what became of receipts that were stored before: those that
+// waited, with the same verdict in one statement, and those that the set settles.
+func (s *Store) resolve(tx *gorm.DB, receipts []booking.Receipt, posts map[uuid.UUID]booking.Post, now time.Time) error {
 	type verdict struct {
 		status booking.ReceiptStatus
 		reason booking.Reason
@@ -118,6 +142,12 @@ func resolve(tx *gorm.DB, receipts []booking.Receipt, now time.Time) error {
 	}
 	same := map[verdict][]uuid.UUID{}
 	for _, r := range receipts {
+		if p, ok := posts[r.ID]; ok && p.Settles {
+			if err := s.settle(tx, r, p, now); err != nil {
+				return err
+			}
+			continue
+		}
 		v := verdict{r.Status, r.Reason, r.Code, r.Error}
 		same[v] = append(same[v], r.ID)
 	}
@@ -125,7 +155,7 @@ func resolve(tx *gorm.DB, receipts []booking.Receipt, now time.Time) error {
 		for part := range slices.Chunk(ids, maxIn) {
 			res := tx.Table("webhook_receipts").Where("id IN ? AND status = 'waiting'", part).Updates(map[string]any{
 				"status": v.status, "reason": v.reason, "code": storable(v.code), "error": storable(v.error),
-				"snapshot": nil, "processed_at": processedAt(v.status, v.code, now),
+				"waiting_event": nil, "processed_at": processedAt(v.status, v.code, now),
 			})
 			if res.Error != nil {
 				return fmt.Errorf("store: resolve what waited: %w", res.Error)
@@ -136,6 +166,26 @@ func resolve(tx *gorm.DB, receipts []booking.Receipt, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// settle writes what became of a receipt that was fetched for or tried again.
+func (s *Store) settle(tx *gorm.DB, r booking.Receipt, p booking.Post, now time.Time) error {
+	event, err := s.sealEvent(r)
+	if err != nil {
+		return err
+	}
+	set := map[string]any{
+		"status": r.Status, "reason": r.Reason, "code": storable(r.Code), "error": storable(r.Error), "subject": storable(r.Subject),
+		"waiting_event": event, "processed_at": processedAt(r.Status, r.Code, now),
+	}
+	if p.Snapshot != nil {
+		set["snapshot"] = s.vault.Seal(p.Snapshot, snapshotContext(r.ID))
+	}
+	res := tx.Table("webhook_receipts").Where("id = ? AND status IN ('pending', 'failed')", r.ID).Updates(set)
+	if res.Error == nil && res.RowsAffected != 1 {
+		return fmt.Errorf("store: receipt %s was settled already", r.ID)
+	}
+	return res.Error
 }
 
 func saveSessions(tx *gorm.DB, st *booking.State, sessions []booking.Session) error {

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
 	"gorm.io/gorm"
 
 	"slotkeeper/booking/vault"
@@ -34,6 +35,8 @@ type Store struct {
 	read  *gorm.DB
 	close func() error
 	vault *vault.Vault
+	// enqueue asks for work on receipts in the transaction that stores them.
+	enqueue func(ctx context.Context, tx *sql.Tx, receipts []uuid.UUID) error
 }
 
 // Options of Open.
@@ -44,6 +47,15 @@ type Options struct {
 	// SQLite; 0 means 10.
 	MaxConns int
 }
+
+// QueueWith has every receipt that something is left to be done about handed to
+// f in the transaction that stores it. Call it before anything is applied.
+func (s *Store) QueueWith(f func(ctx context.Context, tx *sql.Tx, receipts []uuid.UUID) error) {
+	s.enqueue = f
+}
+
+// Queue lends the writer's connections to the job queue.
+func (s *Store) Queue() (*sql.DB, error) { return s.write.DB() }
 
 const defaultMaxConns = 10
 

@@ -15,6 +15,7 @@ import (
 
 	"slotkeeper/booking/intake"
 	"slotkeeper/booking/vault"
+	"slotkeeper/providers"
 	"slotkeeper/providers/calendly"
 )
 
@@ -46,7 +47,14 @@ type config struct {
 	MaxSet int
 	// CalendlyTolerance is how old a Calendly signature may be.
 	CalendlyTolerance time.Duration
+	// AllowPrivateHosts are hosts that calls to providers' APIs may reach on
+	// private networks.
+	AllowPrivateHosts string
+	// Tempo makes time pass faster for calls to providers and their retries; for
+	// tests only.
+	Tempo int
 
+	private   providers.AllowedHosts
 	publicURL *url.URL
 	proxies   []netip.Prefix
 	problems  []error
@@ -70,6 +78,8 @@ func (c *config) bind(f *pflag.FlagSet, getenv func(string) string) {
 	f.IntVar(&c.MaxSet, "max-set", c.number("MAX_SET", env("MAX_SET", ""), intake.DefaultMaxSet), "most deliveries in one transaction; 1 turns sets off (SLOTKEEPER_MAX_SET)")
 	f.DurationVar(&c.CalendlyTolerance, "calendly-tolerance", c.duration("CALENDLY_TOLERANCE", env("CALENDLY_TOLERANCE", ""), calendly.DefaultTolerance),
 		"how old a Calendly signature may be (SLOTKEEPER_CALENDLY_TOLERANCE)")
+	f.StringVar(&c.AllowPrivateHosts, "allow-private-hosts", env("ALLOW_PRIVATE_HOSTS", ""), "hosts that calls to providers' APIs may reach on private networks (SLOTKEEPER_ALLOW_PRIVATE_HOSTS)")
+	f.IntVar(&c.Tempo, "tempo", c.number("TEMPO", env("TEMPO", ""), 1), "how many times faster the providers' limits and our retries run; for tests (SLOTKEEPER_TEMPO)")
 	c.SecretKey = env("SECRET_KEY", "")
 	c.AdminPassword = env("ADMIN_PASSWORD", "")
 }
@@ -126,7 +136,13 @@ func (c *config) validate() error {
 	if c.CalendlyTolerance <= 0 {
 		errs = append(errs, fmt.Errorf("SLOTKEEPER_CALENDLY_TOLERANCE: %s is not positive", c.CalendlyTolerance))
 	}
+	if c.Tempo < 1 {
+		errs = append(errs, fmt.Errorf("SLOTKEEPER_TEMPO: %d is not 1 or more", c.Tempo))
+	}
 	var err error
+	if c.private, err = providers.ParseAllowedHosts(c.AllowPrivateHosts); err != nil {
+		errs = append(errs, fmt.Errorf("SLOTKEEPER_ALLOW_PRIVATE_HOSTS: %w", err))
+	}
 	if c.publicURL, err = c.public(); err != nil {
 		errs = append(errs, err)
 	}

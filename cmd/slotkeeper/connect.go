@@ -17,6 +17,8 @@ import (
 
 	"slotkeeper/booking"
 	"slotkeeper/providers"
+	"slotkeeper/providers/acuity"
+	"slotkeeper/providers/calendly"
 )
 
 func (c *cli) connectCommand() *cobra.Command {
@@ -27,16 +29,26 @@ func (c *cli) connectCommand() *cobra.Command {
 		Long: `Make a connection: a webhook URL of its own with a secret of its own.
 
 Enter both at the provider. Where no --signing-secret is given one is made and
-printed, once: it is stored encrypted and never shown again.`,
+printed, once: it is stored encrypted and never shown again.
+
+Acuity tells only that something changed, and signs with the account's API key:
+it needs --api-user and --api-key (Acuity: Integrations, API), and makes no
+secret. With a personal access token in --api-token, Calendly is asked for what
+its oldest bodies leave out.`,
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs: names,
 	}
 	jsonFlag(cmd) // it prints nothing else
 	name := cmd.Flags().String("name", "", "what people call the connection (default: the provider's name)")
 	apiURL := cmd.Flags().String("api-url", "", "where a self-hosted account's API is (default: the provider's own)")
-	secret := c.secretFlag(cmd, "signing-secret", "what the provider signs with (made when absent)")
+	keys := accountKeys{
+		user:   cmd.Flags().String("api-user", "", "Acuity's numeric user id"),
+		key:    c.secretFlag(cmd, "api-key", "Acuity's API key"),
+		token:  c.secretFlag(cmd, "api-token", "Calendly's personal access token"),
+		secret: c.secretFlag(cmd, "signing-secret", "what the provider signs with (made when absent)"),
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		conn, made, err := c.newConnection(args[0], *name, *apiURL, secret)
+		conn, made, err := c.newConnection(args[0], *name, *apiURL, keys.read)
 		if err != nil {
 			return err
 		}
@@ -54,9 +66,44 @@ printed, once: it is stored encrypted and never shown again.`,
 	return cmd
 }
 
+// accountKeys are what an account is called and proven with, as flags.
+type accountKeys struct {
+	user               *string
+	key, token, secret func() (string, error)
+}
+
+// read puts into a connection what its provider takes of it, and refuses the rest.
+func (k accountKeys) read(conn *providers.Connection) error {
+	key, err1 := k.key()
+	token, err2 := k.token()
+	secret, err3 := k.secret()
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return err
+	}
+	refuse := func(given, flag string) error {
+		if given == "" {
+			return nil
+		}
+		return &booking.InvalidError{Field: flag, Detail: conn.Provider + " has no use for it"}
+	}
+	switch conn.Provider {
+	case acuity.Name:
+		if *k.user == "" || key == "" {
+			return &booking.InvalidError{Field: "--api-user, --api-key", Detail: "Acuity needs both: it signs with the key, and what changed is asked for with them"}
+		}
+		conn.API.User, conn.Secrets.Current = *k.user, key
+		return errors.Join(refuse(token, "--api-token"), refuse(secret, "--signing-secret"))
+	case calendly.Name:
+		conn.API.Token, conn.Secrets.Current = token, secret
+		return errors.Join(refuse(*k.user, "--api-user"), refuse(key, "--api-key"))
+	}
+	conn.Secrets.Current = secret
+	return errors.Join(refuse(*k.user, "--api-user"), refuse(key, "--api-key"), refuse(token, "--api-token"))
+}
+
 // newConnection is a connection as the flags say it; made tells that its secret
 // was made here.
-func (c *cli) newConnection(provider, name, apiURL string, secret func() (string, error)) (conn providers.Connection, made bool, err error) {
+func (c *cli) newConnection(provider, name, apiURL string, keys func(*providers.Connection) error) (conn providers.Connection, made bool, err error) {
 	adapter := adapters(&c.cfg)[provider]
 	conn = providers.Connection{ID: uuid.Must(uuid.NewV7()), Provider: provider, Name: name, CreatedAt: c.now()}
 	if conn.Name == "" {
@@ -65,7 +112,7 @@ func (c *cli) newConnection(provider, name, apiURL string, secret func() (string
 	if conn.APIBase, err = apiBase(adapter, conn.ID, apiURL); err != nil {
 		return conn, false, err
 	}
-	if conn.Secrets.Current, err = secret(); err != nil {
+	if err := keys(&conn); err != nil {
 		return conn, false, err
 	}
 	if conn.Secrets.Current == "" {

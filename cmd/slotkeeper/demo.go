@@ -107,7 +107,7 @@ func (c *cli) demoConnections(ctx context.Context, inst *installation) (map[stri
 	for provider, name := range map[string]string{
 		"calendly": "Harbour Clinic on Calendly", "calcom": "Harbour Clinic on Cal.com", "generic": "Front desk",
 	} {
-		conn, _, err := c.newConnection(provider, name, "", func() (string, error) { return "", nil })
+		conn, _, err := c.newConnection(provider, name, "", func(*providers.Connection) error { return nil })
 		if err != nil {
 			return nil, err
 		}

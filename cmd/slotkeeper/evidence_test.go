@@ -80,11 +80,11 @@ func (a account) deliver(t testing.TB, body []byte) answer {
 	return ask(t, http.MethodPost, a.webhook(), body, a.signed(body))
 }
 
-// connectAll connects one account of each provider.
+// connectAll connects one account of each provider whose posts say what happened.
 func (s *server) connectAll(t testing.TB) map[string]account {
 	t.Helper()
 	out := map[string]account{}
-	for name := range adapters(&config{}) {
+	for _, name := range []string{"calcom", "calendly", "generic"} {
 		out[name] = s.connect(t, name)
 	}
 	return out

@@ -251,13 +251,13 @@ type account struct {
 	secret string
 }
 
-func (s *server) connect(t testing.TB, provider string) account {
+func (s *server) connect(t testing.TB, provider string, more ...string) account {
 	t.Helper()
 	var out struct {
 		ID     uuid.UUID `json:"id"`
 		Secret string    `json:"signing_secret"`
 	}
-	decode(t, s.run(t, "connect", provider), &out)
+	decode(t, s.run(t, append([]string{"connect", provider}, more...)...), &out)
 	cfg := config{CalendlyTolerance: time.Hour}
 	return account{s, adapters(&cfg)[provider], out.ID, out.Secret}
 }

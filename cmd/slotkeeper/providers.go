@@ -1,7 +1,10 @@
 package main
 
 import (
+	"time"
+
 	"slotkeeper/providers"
+	"slotkeeper/providers/acuity"
 	"slotkeeper/providers/calcom"
 	"slotkeeper/providers/calendly"
 	"slotkeeper/providers/generic"
@@ -13,6 +16,7 @@ func adapters(cfg *config) map[string]providers.Provider {
 	for _, p := range []providers.Provider{
 		calendly.New(cfg.CalendlyTolerance),
 		calcom.New(),
+		acuity.New(func() time.Time { return time.Now().UTC() }, providers.Tempo(cfg.Tempo)),
 		generic.New(),
 	} {
 		all[p.Name()] = p

@@ -18,6 +18,8 @@ import (
 	"slotkeeper/booking"
 	"slotkeeper/booking/intake"
 	"slotkeeper/booking/store"
+	"slotkeeper/booking/work"
+	"slotkeeper/providers"
 	"slotkeeper/web"
 )
 
@@ -69,6 +71,13 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 	//nolint:contextcheck // a set's context is its own: a client that leaves cancels nobody
 	in := intake.New(inst.store, intake.Options{MaxSet: c.cfg.MaxSet, Now: c.now, Log: log, Observe: observe(metrics)})
 	defer in.Stop()
+	queue, err := work.New(work.Options{
+		Store: inst.store, Intake: in, Providers: all, EmailKey: inst.emailKey, Now: c.now, Log: log, Tempo: providers.Tempo(c.cfg.Tempo),
+		Client: providers.NewClient(providers.Outbound{Allowed: c.cfg.private, Tempo: providers.Tempo(c.cfg.Tempo), Now: c.now}),
+	})
+	if err != nil {
+		return err
+	}
 
 	sessions := inst.store.WebSessions(c.now)
 	handler, err := web.New(web.Deps{
@@ -113,6 +122,17 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 	if err == nil && c.cfg.AdminListen != "" {
 		// A profile takes as long as it is asked to.
 		err = listen(c.cfg.AdminListen, "SLOTKEEPER_ADMIN_LISTEN", "admin", web.NewAdmin(metrics), 0)
+	}
+	if err == nil {
+		err = queue.Start(ctx)
+	}
+	if err == nil {
+		group.Go(func() error {
+			<-ctx.Done()
+			stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+			defer cancel()
+			return queue.Stop(stop)
+		})
 	}
 	group.Go(func() error {
 		sweepSessions(ctx, sessions, log)

@@ -27,7 +27,7 @@ type Provider struct {
 	tolerance time.Duration
 }
 
-var _ providers.Provider = (*Provider)(nil)
+var _ providers.Fetcher = (*Provider)(nil)
 
 // New makes the adapter. A tolerance that is not positive means DefaultTolerance.
 func New(tolerance time.Duration) *Provider {

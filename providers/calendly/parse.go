@@ -53,7 +53,10 @@ func (*Provider) Parse(r providers.Request, o providers.Origin) booking.Delivery
 		return o.Failed(kind, r.Body, f)
 	}
 	if !payload.Get("scheduled_event").Said() {
-		return o.Pending(kind, e.Key)
+		if !eventPath.MatchString(e.Session.ExternalID) {
+			return o.Failed(kind, r.Body, providers.Faultf(providers.CodeIDInvalid, "payload.event is not the URI of a scheduled event, so that its time cannot be fetched"))
+		}
+		return o.Pending(kind, e.Key, e.ExternalID)
 	}
 	return o.Delivered(e)
 }

@@ -1,7 +1,10 @@
 package providertest
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -23,17 +26,52 @@ var odd = []any{
 // mutated changes each value of a fixture in turn, and leaves each out in turn.
 func mutated(t *testing.T, p providers.Provider, body []byte) {
 	t.Helper()
+	o := Origin(p)
+	parse := func(changed []byte) { CheckDelivery(t, p.Parse(providers.Request{Body: changed}, o)) }
+	if takesForms(p) {
+		changedForms(t, body, parse)
+	} else {
+		changedJSON(t, body, parse)
+	}
+}
+
+// changedForms gives every form that differs from the body in one field.
+func changedForms(t *testing.T, body []byte, use func([]byte)) {
+	t.Helper()
+	pairs := strings.Split(string(body), "&")
+	try := func(pairs []string) {
+		changed := strings.Join(pairs, "&")
+		use([]byte(changed))
+		if t.Failed() {
+			t.Fatalf("the body was %s", changed)
+		}
+	}
+	for i, pair := range pairs {
+		try(slices.Delete(slices.Clone(pairs), i, i+1))
+		name, _, _ := strings.Cut(pair, "=")
+		for _, v := range odd {
+			changed := slices.Clone(pairs)
+			changed[i] = name + "=" + url.QueryEscape(fmt.Sprint(v))
+			try(changed)
+		}
+	}
+}
+
+// changedJSON gives every text that differs from the body in one value.
+func changedJSON(t *testing.T, body []byte, use func([]byte)) {
+	t.Helper()
 	var root any
-	if json.Unmarshal(body, &root) != nil {
+	numbers := json.NewDecoder(bytes.NewReader(body))
+	numbers.UseNumber()
+	if numbers.Decode(&root) != nil {
 		return // a fixture that is no JSON
 	}
-	o := Origin(p)
 	try := func() {
 		changed, err := json.Marshal(root)
 		if err != nil {
 			t.Fatal(err)
 		}
-		CheckDelivery(t, p.Parse(providers.Request{Body: changed}, o))
+		use(changed)
 		if t.Failed() {
 			t.Fatalf("the body was %s", changed)
 		}

@@ -19,10 +19,15 @@ func CheckRedaction(t testing.TB, p providers.Provider, body []byte) {
 	if bytes.Equal(out, []byte(providers.Withheld)) {
 		return
 	}
-	if !json.Valid(body) {
+	if !json.Valid(body) && !(takesForms(p) && formFault(body) == nil) {
 		t.Fatal("what cannot be read is shown")
 	}
 	if again := p.Redact(out); !bytes.Equal(again, out) {
 		t.Fatalf("redacting again changes %q to %q", out, again)
 	}
+}
+
+func formFault(body []byte) *providers.Fault {
+	_, f := providers.ScanForm(body)
+	return f
 }

@@ -1,0 +1,198 @@
+// Package work does what is left to be done about receipts after their senders
+// were answered: it fetches what a provider's post only hinted at, and tries
+// again what could not be applied. Jobs are River's: they stand in the same
+// database, and are asked for in the transaction that stores the receipt, so
+// that none is lost between the two.
+package work
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/riverqueue/river/rivertype"
+
+	"slotkeeper/booking"
+	"slotkeeper/migrations"
+	"slotkeeper/providers"
+)
+
+// Store is what work needs of booking/store.
+type Store interface {
+	Claim(ctx context.Context, receipt uuid.UUID, now time.Time) (providers.Claim, error)
+	TriedInVain(ctx context.Context, receipt uuid.UUID, why string) error
+	GiveUp(ctx context.Context, receipt uuid.UUID, why string, now time.Time) error
+	Unsettled(ctx context.Context, limit int) ([]uuid.UUID, error)
+	QueueWith(f func(ctx context.Context, tx *sql.Tx, receipts []uuid.UUID) error)
+	Queue() (*sql.DB, error)
+	Dialect() migrations.Dialect
+}
+
+// Intake applies what was found out.
+type Intake interface {
+	Take(ctx context.Context, p booking.Post) (booking.Answer, error)
+}
+
+// Options of New.
+type Options struct {
+	Store     Store
+	Intake    Intake
+	Providers map[string]providers.Provider
+	// Client calls the providers' APIs.
+	Client   *http.Client
+	EmailKey func(email string) string
+	Now      func() time.Time
+	Log      *slog.Logger
+	Tempo    providers.Tempo
+}
+
+// How long is waited, and for how many tries.
+const (
+	firstWait   = 5 * time.Second
+	longestWait = 30 * time.Minute
+	maxAttempts = 25 // with the waits above, about nine hours
+	// goneWait is how long a 404 is doubted: the first changes nothing (R15).
+	goneWait = 10 * time.Minute
+	// A job whose process died is taken up again after rescueAfter.
+	jobTimeout    = time.Minute
+	rescueAfter   = 3 * time.Minute
+	fetchCooldown = 10 * time.Millisecond
+	pollInterval  = 250 * time.Millisecond
+	workers       = 20
+)
+
+// Queue is the process's share of the work.
+type Queue struct {
+	opts   Options
+	client *river.Client[*sql.Tx]
+}
+
+// settleArgs names the receipt to settle.
+type settleArgs struct {
+	Receipt uuid.UUID `json:"receipt"`
+	// Gone says that the provider has answered 404 once already.
+	Gone bool `json:"gone,omitempty"`
+}
+
+func (settleArgs) Kind() string { return "settle" }
+
+// New makes the queue and has the store ask it for work; Start begins to do it.
+func New(o Options) (*Queue, error) {
+	db, err := o.Store.Queue()
+	if err != nil {
+		return nil, err
+	}
+	q := &Queue{opts: o}
+	jobs := river.NewWorkers()
+	if err := river.AddWorkerSafely(jobs, &settler{queue: q}); err != nil {
+		return nil, fmt.Errorf("work: %w", err)
+	}
+	var driver riverdriver.Driver[*sql.Tx] = riverdatabasesql.New(db)
+	if o.Store.Dialect() == migrations.SQLite {
+		driver = riversqlite.New(db)
+	}
+	q.client, err = river.NewClient(driver, &river.Config{
+		Queues:               map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workers}},
+		Workers:              jobs,
+		Logger:               slog.New(levelled{o.Log.Handler(), slog.LevelWarn}),
+		JobTimeout:           jobTimeout,
+		RescueStuckJobsAfter: rescueAfter,
+		FetchCooldown:        fetchCooldown,
+		FetchPollInterval:    pollInterval,
+		MaxAttempts:          maxAttempts,
+		RetryPolicy:          retryPolicy{o.Tempo},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("work: %w", err)
+	}
+	o.Store.QueueWith(q.enqueue)
+	return q, nil
+}
+
+// enqueue asks for work on receipts in the transaction that stores them.
+func (q *Queue) enqueue(ctx context.Context, tx *sql.Tx, receipts []uuid.UUID) error {
+	params := make([]river.InsertManyParams, 0, len(receipts))
+	for _, id := range receipts {
+		params = append(params, river.InsertManyParams{Args: settleArgs{Receipt: id}, InsertOpts: once()})
+	}
+	if _, err := q.client.InsertManyTx(ctx, tx, params); err != nil {
+		return fmt.Errorf("work: enqueue: %w", err)
+	}
+	return nil
+}
+
+// once keeps two jobs from being about one receipt in the same way.
+func once() *river.InsertOpts {
+	return &river.InsertOpts{UniqueOpts: river.UniqueOpts{
+		ByArgs: true,
+		ByState: []rivertype.JobState{
+			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning,
+			rivertype.JobStateRetryable, rivertype.JobStateScheduled,
+		},
+	}}
+}
+
+// Start begins to work, first on what an earlier version or a lost job left.
+func (q *Queue) Start(ctx context.Context) error {
+	const most = 10_000
+	left, err := q.opts.Store.Unsettled(ctx, most)
+	if err != nil {
+		return err
+	}
+	for _, id := range left {
+		if _, err := q.client.Insert(ctx, settleArgs{Receipt: id}, once()); err != nil {
+			return fmt.Errorf("work: enqueue: %w", err)
+		}
+	}
+	// The workers outlive ctx until Stop lets them finish.
+	if err := q.client.Start(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("work: %w", err)
+	}
+	return nil
+}
+
+// Stop takes up no more and waits for what is under way, until ctx ends; then
+// that is cut off, and begun anew by whoever comes next.
+func (q *Queue) Stop(ctx context.Context) error {
+	err := q.client.Stop(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return q.client.StopAndCancel(context.WithoutCancel(ctx))
+	}
+	return err
+}
+
+// retryPolicy waits twice as long after each try, give or take a quarter, so that
+// those who failed together do not come back together.
+type retryPolicy struct{ tempo providers.Tempo }
+
+func (p retryPolicy) NextRetry(job *rivertype.JobRow) time.Time {
+	wait := longestWait
+	if n := len(job.Errors); n < 10 {
+		wait = min(firstWait<<n, longestWait)
+	}
+	return time.Now().Add(p.tempo.Wait(jittered(wait))) //nolint:forbidigo // River's clock is the machine's
+}
+
+func jittered(d time.Duration) time.Duration {
+	return d - d/4 + rand.N(d/2) //nolint:gosec // G404: spreads load, hides nothing
+}
+
+// levelled drops what is below a level: River tells much of itself.
+type levelled struct {
+	slog.Handler
+	least slog.Level
+}
+
+func (l levelled) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= l.least && l.Handler.Enabled(ctx, level)
+}

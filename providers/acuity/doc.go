@@ -1,0 +1,28 @@
+// Package acuity reads the webhooks of Acuity Scheduling (Squarespace), and
+// fetches the appointments that they are about.
+//
+// What it leans on is in Acuity's developer documentation, under "Webhooks",
+// "Appointments" and "Calendars", and in answers of its API recorded in public
+// repositories:
+//
+//   - A post is a form of action, id, calendarID and appointmentTypeID: no time,
+//     no event id, no state. Two moves of one appointment are the same bytes. So
+//     every post means only "look again", and the appointment is fetched.
+//   - Hooks made in Acuity's pages say "scheduled", those made over the API
+//     "appointment.scheduled". "changed" comes beside each of the others, and for
+//     edits that move nothing.
+//   - X-Acuity-Signature is the padded base64 HMAC-SHA256 of the raw body under an
+//     API key: the main administrator's for hooks made in the pages, the maker's
+//     for those made over the API.
+//   - An appointment keeps its id when it moves, also to another calendar, and has
+//     neither version nor time of change: what orders two answers is when we asked
+//     (the ticket). Canceled is final; a no-show is a canceled appointment whose
+//     noShow may be set or taken back later.
+//   - datetime has an offset without a colon, in the calendar's zone. timezone is
+//     the client's, for display. date, time and endTime are texts in the account's
+//     format and never read; the end is datetime and duration.
+//   - Each attendee of a class has an own appointment. classID is null for others.
+//   - confirmationPage lets whoever has it cancel: it is not kept.
+//   - The API allows 10 requests a second and 20 connections for each address,
+//     whichever account asks. Past that it answers 429, or 403 with a page.
+package acuity
