@@ -136,7 +136,8 @@ type Tally struct {
 }
 
 // Backlog is what was received and is not settled: the number of receipts that
-// are pending or failed, by status, and when the oldest of them came.
+// are pending, failed or dead, by status, and when the oldest came that is still
+// tried.
 type Backlog struct {
 	Open   map[ReceiptStatus]int
 	Oldest *time.Time

@@ -145,7 +145,7 @@ func (c *backlogCollector) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.NewInvalidMetric(c.open, err)
 		return
 	}
-	for _, status := range []booking.ReceiptStatus{booking.StatusPending, booking.StatusFailed} {
+	for _, status := range []booking.ReceiptStatus{booking.StatusPending, booking.StatusFailed, booking.StatusDead} {
 		out <- prometheus.MustNewConstMetric(c.open, prometheus.GaugeValue, float64(b.Open[status]), string(status))
 	}
 	age := 0.0

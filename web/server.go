@@ -53,6 +53,7 @@ type receiptRecords interface {
 	// ReceiptBody is the raw body; empty once retention emptied it.
 	ReceiptBody(ctx context.Context, id uuid.UUID) ([]byte, error)
 	Copies(ctx context.Context, receiptID uuid.UUID) ([]booking.Copy, error)
+	Backlogger
 }
 
 type connectionRecords interface {

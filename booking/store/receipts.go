@@ -165,7 +165,7 @@ func (s *Store) Copies(ctx context.Context, receiptID uuid.UUID) ([]booking.Copy
 // somebody still works on by itself: a body that only a person can mend would
 // else be the oldest for good.
 func (s *Store) Backlog(ctx context.Context) (booking.Backlog, error) {
-	out := booking.Backlog{Open: map[booking.ReceiptStatus]int{booking.StatusPending: 0, booking.StatusFailed: 0}}
+	out := booking.Backlog{Open: map[booking.ReceiptStatus]int{booking.StatusPending: 0, booking.StatusFailed: 0, booking.StatusDead: 0}}
 	var rows []struct {
 		Status booking.ReceiptStatus
 		Count  int
@@ -178,6 +178,11 @@ func (s *Store) Backlog(ctx context.Context) (booking.Backlog, error) {
 	for _, r := range rows {
 		out.Open[r.Status] = r.Count
 	}
+	var dead int64
+	if err := s.reader(ctx).Table("webhook_receipts").Where("status = 'dead'").Count(&dead).Error; err != nil {
+		return out, classify(err)
+	}
+	out.Open[booking.StatusDead] = int(dead)
 	var oldest []struct{ ReceivedAt stamp }
 	if err := open.Select("received_at").Where("processed_at IS NULL").Order("received_at").Limit(1).Find(&oldest).Error; err != nil {
 		return out, classify(err)

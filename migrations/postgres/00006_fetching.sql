@@ -12,6 +12,9 @@ ALTER TABLE webhook_receipts
 CREATE UNIQUE INDEX one_open_poke ON webhook_receipts (subject, connection_id)
     WHERE poke AND status = 'pending' AND claimed_at IS NULL;
 
+-- Those that were given up are counted and shown.
+CREATE INDEX webhook_receipts_dead ON webhook_receipts (received_at) WHERE status = 'dead';
+
 -- The clock of fetches: each gets a later ticket than all before, whatever the
 -- machines' clocks say.
 CREATE TABLE tickets (
@@ -22,6 +25,7 @@ INSERT INTO tickets (id, last) VALUES (1, '1970-01-01T00:00:00Z');
 
 -- +goose Down
 DROP TABLE tickets;
+DROP INDEX webhook_receipts_dead;
 DROP INDEX one_open_poke;
 ALTER TABLE webhook_receipts DROP COLUMN waiting_event, DROP COLUMN poke;
 ALTER TABLE connections DROP COLUMN api_token, DROP COLUMN api_user;
