@@ -259,12 +259,13 @@ func TestPause(t *testing.T) {
 
 // Requests wait for their turn as long as their context lasts, and no longer.
 func TestTurns(t *testing.T) {
-	leave := make(chan struct{})
+	leave, arrived := make(chan struct{}), make(chan struct{}, 100)
 	var open, most atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if n := open.Add(1); n > most.Load() {
 			most.Store(n)
 		}
+		arrived <- struct{}{}
 		<-leave
 		open.Add(-1)
 		_, _ = w.Write([]byte(`{}`)) // the client sees what is missing
@@ -279,8 +280,8 @@ func TestTurns(t *testing.T) {
 			}
 		})
 	}
-	for deadline := time.Now().Add(10 * time.Second); open.Load() < 20 && time.Now().Before(deadline); {
-		time.Sleep(time.Millisecond) // until they are there
+	for range 20 {
+		<-arrived
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()

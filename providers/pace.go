@@ -91,7 +91,7 @@ func (p *paced) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(r.Context(), p.timeout, fmt.Errorf("no answer within %s: %w", callTimeout, context.DeadlineExceeded))
 	done := sync.OnceFunc(func() { cancel(); <-h.turns })
-	answer, err := p.next.RoundTrip(r.WithContext(ctx)) //nolint:bodyclose // whoever asked closes it
+	answer, err := p.next.RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil && r.Context().Err() == nil {
 			err = cause

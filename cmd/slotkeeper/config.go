@@ -69,6 +69,7 @@ func (c *config) bind(f *pflag.FlagSet, getenv func(string) string) {
 		return otherwise
 	}
 	f.StringVar(&c.DatabaseURL, "database-url", env("DATABASE_URL", ""), "postgres://…; empty: SQLite in the data directory (SLOTKEEPER_DATABASE_URL)")
+	f.Lookup("database-url").DefValue = "" // help shows defaults, and the value may hold a password
 	f.StringVar(&c.DataDir, "data-dir", env("DATA_DIR", "./data"), "where the embedded database and its key are (SLOTKEEPER_DATA_DIR)")
 	f.StringVar(&c.Listen, "listen", env("LISTEN", "127.0.0.1:8080"), "host:port to serve on (SLOTKEEPER_LISTEN)")
 	f.StringVar(&c.AdminListen, "admin-listen", env("ADMIN_LISTEN", ""), "host:port for metrics and profiles (SLOTKEEPER_ADMIN_LISTEN)")

@@ -21,6 +21,16 @@ import (
 	"slotkeeper/providers/calendly"
 )
 
+// known is one of the providers that there are.
+func known(names []string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if !slices.Contains(names, args[0]) {
+			return &booking.InvalidError{Field: "provider", Detail: fmt.Sprintf("%q is not one of %s", args[0], strings.Join(names, ", "))}
+		}
+		return nil
+	}
+}
+
 func (c *cli) connectCommand() *cobra.Command {
 	names := slices.Sorted(maps.Keys(adapters(&c.cfg)))
 	cmd := &cobra.Command{
@@ -35,10 +45,10 @@ Acuity tells only that something changed, and signs with the account's API key:
 it needs --api-user and --api-key (Acuity: Integrations, API), and makes no
 secret. With a personal access token in --api-token, Calendly is asked for what
 its oldest bodies leave out.`,
-		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		Args:      cobra.MatchAll(exactly(1), known(names)),
 		ValidArgs: names,
 	}
-	jsonFlag(cmd) // it prints nothing else
+	alwaysJSON(cmd)
 	name := cmd.Flags().String("name", "", "what people call the connection (default: the provider's name)")
 	apiURL := cmd.Flags().String("api-url", "", "where a self-hosted account's API is (default: the provider's own)")
 	keys := accountKeys{
@@ -190,7 +200,10 @@ func (c *cli) readSecret(path string) (string, error) {
 	}
 	s := strings.TrimRight(string(b), "\r\n")
 	if s == "" {
-		return "", errors.New("the secret is empty")
+		if path == "-" {
+			return "", errors.New("nothing was given on the standard input")
+		}
+		return "", fmt.Errorf("%s is empty", path)
 	}
 	return s, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"text/tabwriter"
 
@@ -48,11 +49,14 @@ func (c *cli) connectionsRotate() *cobra.Command {
 
 From then on posts are accepted that are signed with either, so that nothing is
 lost until the new one is entered at the provider. Then run it with --finish:
-the old secret verifies nothing any more.`,
-		Args: cobra.ExactArgs(1),
+the old secret verifies nothing any more.
+
+Only one secret before is kept. Do not rotate again before the provider signs
+with the new one: what it signs with now would no longer be accepted.`,
+		Args: exactly(1),
 	}
-	jsonFlag(cmd) // it prints nothing else
-	finish := cmd.Flags().Bool("finish", false, "forget the secret before")
+	alwaysJSON(cmd)
+	finish := cmd.Flags().Bool("finish", false, "forget the secret before, once the provider signs with the new one")
 	secret := c.secretFlag(cmd, "signing-secret", "the new secret (made when absent)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		id, err := parseID("connection", args[0])
@@ -62,7 +66,7 @@ the old secret verifies nothing any more.`,
 		return c.with(cmd.Context(), func(inst *installation) error {
 			conn, err := inst.store.Connection(cmd.Context(), id)
 			if err != nil {
-				return fmt.Errorf("connection %s: %w", id, err)
+				return noConnection("connection", id, err)
 			}
 			out := c.connectionJSON(conn)
 			if *finish {
@@ -89,6 +93,14 @@ the old secret verifies nothing any more.`,
 		})
 	}
 	return cmd
+}
+
+// noConnection says where to look when there is none of an id.
+func noConnection(field string, id uuid.UUID, err error) error {
+	if errors.Is(err, booking.ErrNotFound) {
+		return &booking.InvalidError{Field: field, Detail: fmt.Sprintf("there is no connection %s: see connections list", id)}
+	}
+	return fmt.Errorf("connection %s: %w", id, err)
 }
 
 func parseID(what, s string) (uuid.UUID, error) {

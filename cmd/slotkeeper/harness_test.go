@@ -429,6 +429,7 @@ type (
 		ExternalID    string      `json:"external_id"`
 		Status        string      `json:"status"`
 		Reason        *string     `json:"reason"`
+		StartsAt      *time.Time  `json:"starts_at"`
 		ConflictsWith []uuid.UUID `json:"conflicts_with"`
 	}
 	transitionItem struct {

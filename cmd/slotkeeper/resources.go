@@ -86,7 +86,7 @@ func (c *cli) resourcesMap() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "map PROVIDER IDENTITY (--resource ID | --email E | --name N)",
 		Short: "Say which resource a provider's identity is; its bookings claim their slots there at once",
-		Args:  cobra.ExactArgs(2),
+		Args:  exactly(2),
 	}
 	resource := cmd.Flags().String("resource", "", "an existing resource's id")
 	email := cmd.Flags().String("email", "", "the resource of this e-mail, made when there is none")
@@ -124,7 +124,7 @@ func (c *cli) resourcesMap() *cobra.Command {
 					Changed    int       `json:"bookings_changed"`
 				}{to.ID, done})
 			}
-			fmt.Fprintf(c.stdout, "mapped to %s; %d bookings changed their state\n", to.ID, done)
+			fmt.Fprintf(c.stdout, "mapped to %s (%s); bookings whose state changed: %d\n", to.Name, to.ID, done)
 			return nil
 		})
 	}

@@ -88,3 +88,18 @@ func (c *cli) printJSON(v any) error {
 func jsonFlag(cmd *cobra.Command) *bool {
 	return cmd.Flags().Bool("json", false, "print JSON")
 }
+
+// alwaysJSON takes --json for the sake of scripts that give it everywhere.
+func alwaysJSON(cmd *cobra.Command) {
+	cmd.Flags().Bool("json", false, "print JSON, which this command always does")
+}
+
+// exactly n arguments; whoever gives others reads how the command is called.
+func exactly(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return fmt.Errorf("arguments: %d given, %d needed; usage: %s", len(args), n, cmd.UseLine())
+		}
+		return nil
+	}
+}

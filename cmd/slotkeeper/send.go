@@ -23,9 +23,9 @@ func (c *cli) sendCommand() *cobra.Command {
 		Short: "Sign a body as the provider would and post it to the running server",
 		Long: `Sign a body as the provider would, with the connection's own secret, and post
 it to the running server. FILE - is the standard input. The answer is printed.`,
-		Args: cobra.ExactArgs(2),
+		Args: exactly(2),
 	}
-	jsonFlag(cmd) // it prints nothing else
+	alwaysJSON(cmd)
 	connection := cmd.Flags().String("connection", "", "the connection's id (see connections list)")
 	to := cmd.Flags().String("url", "", "where the server is (default: SLOTKEEPER_PUBLIC_URL)")
 	if err := cmd.MarkFlagRequired("connection"); err != nil {
@@ -50,7 +50,7 @@ it to the running server. FILE - is the standard input. The answer is printed.`,
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("connection %s: %w", id, err)
+			return noConnection("--connection", id, err)
 		}
 		if conn.Provider != adapter.Name() {
 			return &booking.InvalidError{Field: "--connection", Detail: fmt.Sprintf("%s is a connection of %s, not of %s", id, conn.Provider, adapter.Name())}
@@ -58,7 +58,7 @@ it to the running server. FILE - is the standard input. The answer is printed.`,
 		base := c.cfg.publicURL
 		if *to != "" {
 			if base, err = base.Parse(*to); err != nil {
-				return &booking.InvalidError{Field: "--url", Detail: "it is not a URL"}
+				return &booking.InvalidError{Field: "--url", Detail: "give it as http(s)://host[:port]"}
 			}
 		}
 		target := base.JoinPath("webhooks", conn.Provider, conn.ID.String()).String()
@@ -105,7 +105,7 @@ func post(ctx context.Context, url string, body []byte, header http.Header) (ans
 	req.Header = header
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return nil, 0, fmt.Errorf("is the server running? %w", err)
+		return nil, 0, fmt.Errorf("is the server running, and at this URL? %w", err)
 	}
 	defer func() { err = errors.Join(err, resp.Body.Close()) }()
 	answer, err = io.ReadAll(io.LimitReader(resp.Body, 1<<20))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"slotkeeper/booking"
 	"slotkeeper/booking/access"
 )
 
@@ -22,7 +24,7 @@ func (c *cli) tokenCreate() *cobra.Command {
 	if err := cmd.MarkFlagRequired("name"); err != nil {
 		panic(err)
 	}
-	jsonFlag(cmd) // it prints nothing else
+	alwaysJSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd.Context(), func(inst *installation) error {
 			text, t, err := inst.accounts.CreateToken(cmd.Context(), access.System, *name, access.Scope(*scope))
@@ -86,7 +88,7 @@ func (c *cli) tokenList() *cobra.Command {
 
 func (c *cli) tokenRevoke() *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke ID", Short: "End a token at once", Args: cobra.ExactArgs(1),
+		Use: "revoke ID", Short: "End a token at once", Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := parseID("token", args[0])
 			if err != nil {
@@ -94,6 +96,9 @@ func (c *cli) tokenRevoke() *cobra.Command {
 			}
 			return c.with(cmd.Context(), func(inst *installation) error {
 				if err := inst.accounts.RevokeToken(cmd.Context(), access.System, id); err != nil {
+					if errors.Is(err, booking.ErrNotFound) {
+						return &booking.InvalidError{Field: "token", Detail: fmt.Sprintf("there is no token %s that is not revoked yet: see token list", id)}
+					}
 					return fmt.Errorf("token %s: %w", id, err)
 				}
 				fmt.Fprintln(c.stdout, "revoked")

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"slotkeeper/booking"
 	"slotkeeper/booking/access"
 )
 
@@ -17,7 +19,7 @@ func (c *cli) userAdd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME --role viewer|operator|administrator",
 		Short: "Add a user; without a password a one-time sign-in link is printed",
-		Args:  cobra.ExactArgs(1),
+		Args:  exactly(1),
 	}
 	role := cmd.Flags().String("role", string(access.Viewer), "viewer, operator or administrator")
 	password := c.secretFlag(cmd, "password", "the password (without one, a sign-in link is printed)")
@@ -60,10 +62,18 @@ type userJSON struct {
 	Link string      `json:"link,omitempty"` // signs in once
 }
 
+// noUser says so in one line when nobody has the name.
+func noUser(name string, err error) error {
+	if errors.Is(err, booking.ErrNotFound) {
+		return &booking.InvalidError{Field: "user", Detail: fmt.Sprintf("there is no user %q", name)}
+	}
+	return fmt.Errorf("user %s: %w", name, err)
+}
+
 func (c *cli) userPasswd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "passwd NAME", Short: "Set a user's password and end their sessions; it is read from the standard input unless given",
-		Args: cobra.ExactArgs(1),
+		Args: exactly(1),
 	}
 	password := c.secretFlag(cmd, "password", "the new password")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -76,7 +86,7 @@ func (c *cli) userPasswd() *cobra.Command {
 		}
 		return c.with(cmd.Context(), func(inst *installation) error {
 			if err := inst.accounts.SetPassword(cmd.Context(), access.System, args[0], secret); err != nil {
-				return fmt.Errorf("user %s: %w", args[0], err)
+				return noUser(args[0], err)
 			}
 			fmt.Fprintln(c.stdout, "password set")
 			return nil
@@ -87,11 +97,11 @@ func (c *cli) userPasswd() *cobra.Command {
 
 func (c *cli) userDisable() *cobra.Command {
 	return &cobra.Command{
-		Use: "disable NAME", Short: "Lock a user out at once", Args: cobra.ExactArgs(1),
+		Use: "disable NAME", Short: "Lock a user out at once", Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd.Context(), func(inst *installation) error {
 				if err := inst.accounts.DisableUser(cmd.Context(), access.System, args[0]); err != nil {
-					return fmt.Errorf("user %s: %w", args[0], err)
+					return noUser(args[0], err)
 				}
 				fmt.Fprintln(c.stdout, "disabled")
 				return nil

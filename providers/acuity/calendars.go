@@ -38,12 +38,19 @@ type account struct {
 	base       string
 }
 
-// directory is what one connection's API told. Whoever holds its turn may read,
-// ask and write, so that a hundred appointments of one calendar ask once.
+// directory is what one connection's API told.
 type directory struct {
-	turn   chan struct{}
 	asked  time.Time
-	emails map[string]string // by calendar id
+	emails map[string]string // by calendar id; nil before the first answer
+	asking *question         // nil while nobody asks
+}
+
+// question is a call under way. All who need its answer wait for it, so that a
+// hundred appointments of one calendar ask once, and fail together.
+type question struct {
+	done   chan struct{}
+	emails map[string]string
+	err    error
 }
 
 func newCalendars(now func() time.Time, tempo providers.Tempo) *calendars {
@@ -52,22 +59,38 @@ func newCalendars(now func() time.Time, tempo providers.Tempo) *calendars {
 
 // email is the calendar's, or "" when it has none or the account may not ask.
 func (c *calendars) email(ctx context.Context, client *http.Client, conn providers.Connection, calendarID string) (string, error) {
+	c.mu.Lock()
 	d := c.directory(account{connection: conn.ID, base: conn.APIBase})
+	if email, fresh := c.known(d, calendarID); fresh {
+		c.mu.Unlock()
+		return email, nil
+	}
+	q := d.asking
+	if q == nil {
+		q = &question{done: make(chan struct{})}
+		d.asking = q
+		c.mu.Unlock()
+		c.ask(ctx, client, conn, d, q)
+		return q.emails[calendarID], q.err
+	}
+	c.mu.Unlock()
 	select {
-	case d.turn <- struct{}{}:
-		defer func() { <-d.turn }()
+	case <-q.done:
+		return q.emails[calendarID], q.err
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
-	if email, fresh := c.known(d, calendarID); fresh {
-		return email, nil
+}
+
+func (c *calendars) ask(ctx context.Context, client *http.Client, conn providers.Connection, d *directory, q *question) {
+	q.emails, q.err = list(ctx, client, conn)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if q.err == nil {
+		d.asked, d.emails = c.now(), q.emails
 	}
-	emails, err := list(ctx, client, conn)
-	if err != nil {
-		return "", err
-	}
-	d.asked, d.emails = c.now(), emails
-	return d.emails[calendarID], nil
+	d.asking = nil
+	close(q.done)
 }
 
 func (c *calendars) known(d *directory, calendarID string) (email string, fresh bool) {
@@ -82,14 +105,12 @@ func (c *calendars) known(d *directory, calendarID string) (email string, fresh 
 }
 
 func (c *calendars) directory(a account) *directory {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	d := c.accounts[a]
 	if d == nil {
 		if len(c.accounts) >= maxAccounts {
 			c.accounts = map[account]*directory{} // asking all again costs less than bookkeeping
 		}
-		d = &directory{turn: make(chan struct{}, 1)}
+		d = &directory{}
 		c.accounts[a] = d
 	}
 	return d

@@ -241,13 +241,13 @@ func (f *Front) page(w http.ResponseWriter, status int) {
 	_, _ = w.Write([]byte(strings.Replace(strings.Replace(page, "%s", strconv.Itoa(status)+" "+name, 1), "%s", name, 1))) // a client that left
 }
 
-func (f *Front) serve(w http.ResponseWriter, r *http.Request, trouble Trouble) {
+func (f *Front) serve(w *statusWriter, r *http.Request, trouble Trouble) {
 	switch trouble {
 	case Healthy:
-		f.api.ServeHTTP(w, r)
+		f.answer(w, r)
 	case Slow:
 		if f.wait(r.Context(), f.tempo.Wait(slowness)) {
-			f.api.ServeHTTP(w, r)
+			f.answer(w, r)
 		}
 	case Hanging:
 		f.wait(r.Context(), 0)
@@ -276,19 +276,23 @@ func (f *Front) serve(w http.ResponseWriter, r *http.Request, trouble Trouble) {
 	}
 }
 
+func (f *Front) answer(w *statusWriter, r *http.Request) {
+	f.api.ServeHTTP(w, r)
+	if w.status == 0 {
+		w.status = http.StatusOK // as net/http answers for whoever writes nothing
+	}
+}
+
+var wrongAnswers = map[Trouble]string{
+	Garbage:   "OK\x00\xff<br>",
+	Misshapen: `{"id":1,"status":"ok","resource":{"uri":"https://api.calendly.com/users/1"},"canceled":"no"}`,
+	Cut:       `{"id":1841200301,"canceled":fal`,
+}
+
 // wrong answers 200 with what nobody asked for.
 func (f *Front) wrong(w http.ResponseWriter, r *http.Request, trouble Trouble) {
 	w.Header().Set("Content-Type", "application/json")
-	answer := ""
-	switch trouble {
-	case Garbage:
-		answer = "OK\x00\xff<br>"
-	case Misshapen:
-		answer = `{"id":1,"status":"ok","resource":{"uri":"https://api.calendly.com/users/1"},"canceled":"no"}`
-	case Cut:
-		answer = `{"id":1841200301,"canceled":fal`
-	}
-	if trouble != Endless {
+	if answer, ends := wrongAnswers[trouble]; ends {
 		_, _ = w.Write([]byte(answer)) // a client that left
 		return
 	}

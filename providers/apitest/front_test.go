@@ -1,0 +1,107 @@
+package apitest_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptrace"
+	"sync"
+	"testing"
+	"time"
+
+	"slotkeeper/providers/apitest"
+)
+
+func errorText(status int) string { return fmt.Sprintf(`{"status":%d}`, status) }
+
+func start(t *testing.T, api http.HandlerFunc, limits apitest.Limits) *apitest.Front {
+	t.Helper()
+	f := apitest.NewFront(api, limits, 1, time.Now, errorText)
+	if err := f.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() }) // nothing is kept
+	return f
+}
+
+func status(t *testing.T, f *apitest.Front, path string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, f.URL()+path, http.NoBody)
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0
+	}
+	if err := answer.Body.Close(); err != nil {
+		t.Error(err)
+	}
+	return answer.StatusCode
+}
+
+func TestConnectionLimit(t *testing.T) {
+	leave, arrived := make(chan struct{}), make(chan struct{}, 3)
+	f := start(t, func(http.ResponseWriter, *http.Request) { arrived <- struct{}{}; <-leave }, apitest.Limits{Connections: 3})
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			if got := status(t, f, "/"); got != http.StatusOK {
+				t.Errorf("got %d within the limit", got)
+			}
+		})
+	}
+	for range 3 {
+		<-arrived
+	}
+	if got := status(t, f, "/"); got != http.StatusTooManyRequests {
+		t.Errorf("the fourth connection got %d", got)
+	}
+	close(leave)
+	all.Wait()
+	if f.MostConnections() != 4 || f.Count("/") != 4 {
+		t.Errorf("%d connections, %d requests", f.MostConnections(), f.Count("/"))
+	}
+}
+
+func TestTroubleOfOnePath(t *testing.T) {
+	f := start(t, func(http.ResponseWriter, *http.Request) {}, apitest.Limits{})
+	f.Set(apitest.Broken, "/calendars")
+	if a, b := status(t, f, "/calendars"), status(t, f, "/appointments/1"); a != http.StatusInternalServerError || b != http.StatusOK {
+		t.Errorf("got %d and %d", a, b)
+	}
+	f.Set(apitest.Healthy)
+	if got := status(t, f, "/calendars"); got != http.StatusOK {
+		t.Errorf("got %d afterwards", got)
+	}
+	log := f.Requests()
+	if len(log) != 3 || log[0].Path != "/calendars" || log[0].Status != http.StatusInternalServerError || log[2].Status != http.StatusOK {
+		t.Errorf("noted %+v", log)
+	}
+}
+
+// What hangs does until the stand-in ends, and does not keep it from ending.
+func TestHangingEndsWithTheStandIn(t *testing.T) {
+	f := start(t, func(http.ResponseWriter, *http.Request) { t.Error("a hanging API answered") }, apitest.Limits{})
+	f.Set(apitest.Hanging)
+	asked, done := make(chan struct{}), make(chan error)
+	ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { close(asked) }})
+	go func() {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, f.URL(), http.NoBody)
+		if err == nil {
+			var answer *http.Response
+			if answer, err = http.DefaultClient.Do(r); err == nil {
+				err = answer.Body.Close()
+			}
+		}
+		done <- err
+	}()
+	<-asked
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err == nil {
+		t.Error("a hanging API answered")
+	}
+}
