@@ -51,7 +51,6 @@ func NewClient(o Outbound) *http.Client {
 	transport := &http.Transport{
 		DialContext:            d.dial,
 		TLSHandshakeTimeout:    timeout(connectTimeout),
-		ResponseHeaderTimeout:  timeout(callTimeout),
 		IdleConnTimeout:        idleTimeout,
 		MaxConnsPerHost:        maxConnections,
 		MaxIdleConnsPerHost:    idlePerHost,

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 )
 
 // The limits of one API host. Acuity counts 10 requests a second and 20
@@ -18,9 +16,9 @@ import (
 // minute, but by account.
 const (
 	maxConnections = 20
-	// perSecond is a little below 10, and requests go one by one: so no second
-	// has 11 in it, even if the network delays some.
-	perSecond = 9.5
+	// interval is what lies between two requests. Ten of them are more than a
+	// second, so that delays on the way do not make one second's requests eleven.
+	interval = time.Second / 9
 
 	// FirstBackoff is how long an API is left alone that asks for it without
 	// saying how long; the pause doubles while it goes on asking.
@@ -51,7 +49,11 @@ func newPaced(next http.RoundTripper, tempo Tempo, timeout time.Duration, now fu
 // host is what all calls to one API host share.
 type host struct {
 	turns chan struct{}
-	pace  *rate.Limiter
+	// gate is held by the next to go, until it goes. What counts is when requests
+	// really went: a limiter that gives out times in advance lets all go at once
+	// whose times passed while the machine was busy.
+	gate chan struct{}
+	last time.Time // guarded by gate
 
 	mu      sync.Mutex
 	until   time.Time     // the pause's end
@@ -65,7 +67,7 @@ func (p *paced) host(name string) *host {
 	if h == nil {
 		h = &host{
 			turns: make(chan struct{}, maxConnections),
-			pace:  rate.NewLimiter(rate.Limit(p.tempo.Rate(perSecond)), 1),
+			gate:  make(chan struct{}, 1),
 		}
 		p.hosts[name] = h
 	}
@@ -114,18 +116,40 @@ func (p *paced) wait(ctx context.Context, h *host) error {
 	case <-ctx.Done():
 		return fmt.Errorf("wait for a connection: %w", context.Cause(ctx))
 	}
-	err := p.paused(h)
-	if err == nil {
-		if err = h.pace.Wait(ctx); err != nil {
-			err = fmt.Errorf("wait for the rate limit: %w", err)
-		} else {
-			err = p.paused(h)
-		}
-	}
+	err := p.pass(ctx, h)
 	if err != nil {
 		<-h.turns
 	}
 	return err
+}
+
+// pass lets one request after the other through, none sooner than the interval
+// after the one before.
+func (p *paced) pass(ctx context.Context, h *host) error {
+	select {
+	case h.gate <- struct{}{}:
+		defer func() { <-h.gate }()
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the rate limit: %w", context.Cause(ctx))
+	}
+	if err := p.paused(h); err != nil {
+		return err
+	}
+	apart := p.tempo.Wait(interval)
+	if left := apart - p.now().Sub(h.last); left > 0 {
+		timer := time.NewTimer(min(left, apart)) // a clock may be set back
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the rate limit: %w", context.Cause(ctx))
+		}
+		if err := p.paused(h); err != nil {
+			return err
+		}
+	}
+	h.last = p.now()
+	return nil
 }
 
 func (p *paced) paused(h *host) error {
@@ -172,7 +196,7 @@ func throttles(answer *http.Response) bool {
 	case http.StatusTooManyRequests:
 		return true
 	case http.StatusForbidden:
-		return !strings.Contains(strings.ToLower(answer.Header.Get("Content-Type")), "json")
+		return strings.Contains(strings.ToLower(answer.Header.Get("Content-Type")), "html")
 	}
 	return false
 }

@@ -66,6 +66,7 @@ const (
 	// A job whose process died is taken up again after rescueAfter.
 	jobTimeout    = time.Minute
 	rescueAfter   = 3 * time.Minute
+	leastTimeout  = 2 * time.Second // however fast a test lets time pass
 	fetchCooldown = 10 * time.Millisecond
 	pollInterval  = 250 * time.Millisecond
 	workers       = 20
@@ -105,8 +106,8 @@ func New(o Options) (*Queue, error) {
 		Queues:               map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workers}},
 		Workers:              jobs,
 		Logger:               slog.New(levelled{o.Log.Handler(), slog.LevelWarn}),
-		JobTimeout:           jobTimeout,
-		RescueStuckJobsAfter: rescueAfter,
+		JobTimeout:           max(o.Tempo.Wait(jobTimeout), leastTimeout),
+		RescueStuckJobsAfter: max(o.Tempo.Wait(rescueAfter), 2*leastTimeout),
 		FetchCooldown:        fetchCooldown,
 		FetchPollInterval:    pollInterval,
 		MaxAttempts:          maxAttempts,

@@ -186,3 +186,93 @@ func TestAcuityGone(t *testing.T) {
 		t.Errorf("reason %v", b.Reason)
 	}
 }
+
+// TestAcuityTrouble lets Acuity hang, limit, and answer garbage for ten minutes:
+// posts are acknowledged as ever, also after a crash in the midst of it, and
+// everything is caught up afterwards.
+func TestAcuityTrouble(t *testing.T) {
+	t.Parallel()
+	onBothStudios(t, func(t *testing.T, s studio) {
+		desk := s.connect(t, "generic")
+		var ids []int64
+		troubles := []apitest.Trouble{apitest.Hanging, apitest.Limited, apitest.Blocked, apitest.Garbage, apitest.Unavailable, apitest.Cut}
+		for i, trouble := range troubles {
+			s.Set(trouble)
+			from := monday.Add(time.Duration(i) * time.Hour)
+			id, posts, err := s.Book(visitor, 1, 1, from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, id)
+			s.deliverAll(t, posts)
+			// Each trouble lasts until Acuity was asked in vain.
+			asked := s.Count("/appointments/")
+			waitFor(t, "Acuity to be asked", func() error {
+				if s.Count("/appointments/") > asked {
+					return nil
+				}
+				return fmt.Errorf("asked %d times", asked)
+			})
+			ack := desk.must(t, genericBody("invitee.created", fmt.Sprintf("b-%d", i), "desk", monday, from, from.Add(time.Hour)))
+			if ack.Status != "processed" {
+				t.Errorf("while Acuity is %s the front desk is answered %s", trouble, ack.Status)
+			}
+			if trouble == apitest.Hanging {
+				s.kill(t)
+				s.start(t)
+			}
+		}
+		s.Set(apitest.Healthy)
+		for i, id := range ids {
+			s.until(t, id, "active", monday.Add(time.Duration(i)*time.Hour))
+		}
+		s.settled(t)
+	})
+}
+
+// TestAcuityBurst pokes for one appointment many times, and for many at once: few
+// fetches, within Acuity's limits.
+func TestAcuityBurst(t *testing.T) {
+	t.Parallel()
+	s := newStudio(t, "")
+	id, posts, err := s.Book(visitor, 1, 1, monday)
+	if err != nil {
+		t.Fatal(err)
+	}
+	each(250, 32, func(i int) {
+		p := posts[i%len(posts)]
+		if ack, err := postTo(t.Context(), p.URL, p.Body, p.Header); err != nil || ack.HTTP/100 != 2 {
+			t.Errorf("answered %+v, %v", ack, err)
+		}
+	})
+	s.until(t, id, "active", monday)
+	s.settled(t)
+	if n := s.Count("/appointments/"); n > 60 {
+		t.Errorf("250 pokes made %d fetches", n)
+	}
+	t.Logf("250 pokes for one appointment made %d fetches", s.Count("/appointments/"))
+
+	many := 300
+	var all []apitest.Post
+	var ids []int64
+	for i := range many {
+		id, posts, err := s.Book(visitor, 1, 1, monday.Add(time.Duration(i+1)*time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids, all = append(ids, id), append(all, posts...)
+	}
+	each(len(all), 32, func(i int) {
+		if ack, err := postTo(t.Context(), all[i].URL, all[i].Body, all[i].Header); err != nil || ack.HTTP/100 != 2 {
+			t.Errorf("answered %+v, %v", ack, err)
+		}
+	})
+	s.settled(t)
+	s.until(t, ids[many-1], "active", time.Time{})
+	if n := s.Busiest(); n > 11*acuityTempo {
+		t.Errorf("%d requests in one second of the wall, which is %d of Acuity's", n, acuityTempo)
+	}
+	if n := s.MostConnections(); n > 20 {
+		t.Errorf("%d connections at once", n)
+	}
+}
