@@ -207,7 +207,11 @@ func (w *webhooks) told(ctx context.Context, p booking.Post, name string, a book
 	took := w.now().Sub(began)
 	w.metrics.Delivered(name, p.Kind, a.Status)
 	w.metrics.Acknowledged(name, took)
-	w.log.LogAttrs(ctx, slog.LevelInfo, "delivery", append(deliveryAttrs(p, name),
+	level := slog.LevelInfo
+	if a.Status == booking.StatusFailed || a.Status == booking.StatusConflict {
+		level = slog.LevelWarn // a person is needed
+	}
+	w.log.LogAttrs(ctx, level, "delivery", append(deliveryAttrs(p, name),
 		slog.String("receipt", a.ReceiptID.String()),
 		slog.String("status", string(a.Status)), slog.String("original_status", string(a.Original)),
 		slog.String("reason", string(a.Reason)), slog.String("code", a.Code),

@@ -203,5 +203,8 @@ func (c *config) database() string {
 	if c.DatabaseURL != "" {
 		return c.DatabaseURL
 	}
-	return "sqlite:" + filepath.Join(c.DataDir, "slotkeeper.db")
+	return "sqlite:" + c.file()
 }
+
+// file is the embedded database's.
+func (c *config) file() string { return filepath.Join(c.DataDir, "slotkeeper.db") }

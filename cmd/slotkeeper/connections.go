@@ -19,7 +19,7 @@ func (c *cli) connectionsList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the connections", Args: cobra.NoArgs}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return c.with(cmd.Context(), func(inst *installation) error {
+		return c.withExisting(cmd.Context(), func(inst *installation) error {
 			all, err := inst.connections(cmd.Context())
 			if err != nil {
 				return err
@@ -56,6 +56,7 @@ with the new one: what it signs with now would no longer be accepted.`,
 		Args: exactly(1),
 	}
 	alwaysJSON(cmd)
+	force := cmd.Flags().Bool("force", false, "rotate again although the rotation before is not finished")
 	finish := cmd.Flags().Bool("finish", false, "forget the secret before, once the provider signs with the new one")
 	secret := c.secretFlag(cmd, "signing-secret", "the new secret (made when absent)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -63,7 +64,7 @@ with the new one: what it signs with now would no longer be accepted.`,
 		if err != nil {
 			return err
 		}
-		return c.with(cmd.Context(), func(inst *installation) error {
+		return c.withExisting(cmd.Context(), func(inst *installation) error {
 			conn, err := inst.store.Connection(cmd.Context(), id)
 			if err != nil {
 				return noConnection("connection", id, err)
@@ -74,6 +75,9 @@ with the new one: what it signs with now would no longer be accepted.`,
 					return err
 				}
 				return c.printJSON(out)
+			}
+			if conn.Secrets.Previous != "" && !*force {
+				return &booking.ConflictError{Detail: "a rotation is under way: the provider may still sign with the secret before this one, which another rotation would forget. Enter the new secret there and run --finish, or --force if it was never entered"}
 			}
 			next, err := secret()
 			if err != nil {

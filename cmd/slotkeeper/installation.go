@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -68,14 +69,25 @@ func (c *cli) key() ([]byte, error) {
 	if err := os.MkdirAll(c.cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data directory: %w", err)
 	}
-	key, made, err := vault.KeyFile(filepath.Join(c.cfg.DataDir, "secret.key"))
+	path := filepath.Join(c.cfg.DataDir, "secret.key")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && c.hasDatabase() {
+		// A new key could not read it, and might be taken for the lost one.
+		return nil, fmt.Errorf("%s is missing, but %s is there and needs it: put your copy of the key back, or give it in SLOTKEEPER_SECRET_KEY; nothing was changed", path, c.cfg.file())
+	}
+	key, made, err := vault.KeyFile(path)
 	if err != nil {
 		return nil, err
 	}
 	if made {
-		fmt.Fprintf(c.stderr, "made the key %s: without it the database cannot be read, so back it up, apart from the database\n", filepath.Join(c.cfg.DataDir, "secret.key"))
+		fmt.Fprintf(c.stderr, "made a new database in %s and its key %s: without the key it cannot be read, so back it up, apart from the database\n", c.cfg.DataDir, path)
 	}
 	return key, nil
+}
+
+// hasDatabase tells whether the embedded database was made already.
+func (c *cli) hasDatabase() bool {
+	_, err := os.Stat(c.cfg.file())
+	return err == nil
 }
 
 // with opens the installation for the length of fn.
@@ -85,6 +97,15 @@ func (c *cli) with(ctx context.Context, fn func(*installation) error) error {
 		return err
 	}
 	return errors.Join(fn(inst), inst.close())
+}
+
+// withExisting is with, for commands that make no sense on a new installation:
+// run in the wrong directory, they would make one and say that it is empty.
+func (c *cli) withExisting(ctx context.Context, fn func(*installation) error) error {
+	if c.cfg.DatabaseURL == "" && !c.hasDatabase() {
+		return fmt.Errorf("there is no database in %s: start the server there first, or say with SLOTKEEPER_DATA_DIR where it is", c.cfg.DataDir)
+	}
+	return c.with(ctx, fn)
 }
 
 // source is where the identities of a provider are: its one connected account,

@@ -32,7 +32,7 @@ func (c *cli) resourcesList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the resources, and the identities that have none yet", Args: cobra.NoArgs}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return c.with(cmd.Context(), func(inst *installation) error {
+		return c.withExisting(cmd.Context(), func(inst *installation) error {
 			all, err := inst.resources(cmd.Context())
 			if err != nil {
 				return err
@@ -96,7 +96,7 @@ func (c *cli) resourcesMap() *cobra.Command {
 	cmd.MarkFlagsOneRequired("resource", "email", "name")
 	cmd.MarkFlagsMutuallyExclusive("resource", "email", "name")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.with(cmd.Context(), func(inst *installation) error {
+		return c.withExisting(cmd.Context(), func(inst *installation) error {
 			source, err := inst.source(cmd.Context(), args[0], *base)
 			if err != nil {
 				return err

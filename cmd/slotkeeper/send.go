@@ -45,7 +45,7 @@ it to the running server. FILE - is the standard input. The answer is printed.`,
 			return err
 		}
 		var conn providers.Connection
-		err = c.with(cmd.Context(), func(inst *installation) error {
+		err = c.withExisting(cmd.Context(), func(inst *installation) error {
 			conn, err = inst.store.Connection(cmd.Context(), id)
 			return err
 		})

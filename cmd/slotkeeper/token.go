@@ -57,7 +57,7 @@ func (c *cli) tokenList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the tokens", Args: cobra.NoArgs}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return c.with(cmd.Context(), func(inst *installation) error {
+		return c.withExisting(cmd.Context(), func(inst *installation) error {
 			all, err := inst.accounts.Tokens(cmd.Context())
 			if err != nil {
 				return err
@@ -94,7 +94,7 @@ func (c *cli) tokenRevoke() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.with(cmd.Context(), func(inst *installation) error {
+			return c.withExisting(cmd.Context(), func(inst *installation) error {
 				if err := inst.accounts.RevokeToken(cmd.Context(), access.System, id); err != nil {
 					if errors.Is(err, booking.ErrNotFound) {
 						return &booking.InvalidError{Field: "token", Detail: fmt.Sprintf("there is no token %s that is not revoked yet: see token list", id)}

@@ -84,7 +84,7 @@ func (c *cli) userPasswd() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.with(cmd.Context(), func(inst *installation) error {
+		return c.withExisting(cmd.Context(), func(inst *installation) error {
 			if err := inst.accounts.SetPassword(cmd.Context(), access.System, args[0], secret); err != nil {
 				return noUser(args[0], err)
 			}
@@ -99,7 +99,7 @@ func (c *cli) userDisable() *cobra.Command {
 	return &cobra.Command{
 		Use: "disable NAME", Short: "Lock a user out at once", Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd.Context(), func(inst *installation) error {
+			return c.withExisting(cmd.Context(), func(inst *installation) error {
 				if err := inst.accounts.DisableUser(cmd.Context(), access.System, args[0]); err != nil {
 					return noUser(args[0], err)
 				}

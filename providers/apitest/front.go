@@ -246,9 +246,8 @@ func (f *Front) serve(w *statusWriter, r *http.Request, trouble Trouble) {
 	case Healthy:
 		f.answer(w, r)
 	case Slow:
-		if f.wait(r.Context(), f.tempo.Wait(slowness)) {
-			f.answer(w, r)
-		}
+		f.wait(r.Context(), f.tempo.Wait(slowness))
+		f.answer(w, r)
 	case Hanging:
 		f.wait(r.Context(), 0)
 	case Limited:
@@ -304,9 +303,9 @@ func (f *Front) wrong(w http.ResponseWriter, r *http.Request, trouble Trouble) {
 	}
 }
 
-// wait is until the time has passed, or for ever when there is none; false when
-// nobody waits any more.
-func (f *Front) wait(ctx context.Context, d time.Duration) bool {
+// wait is until the time has passed, or for ever when there is none. When nobody
+// waits any more it ends the request, for returning would answer it.
+func (f *Front) wait(ctx context.Context, d time.Duration) {
 	var over <-chan time.Time
 	if d > 0 {
 		timer := time.NewTimer(d)
@@ -315,11 +314,11 @@ func (f *Front) wait(ctx context.Context, d time.Duration) bool {
 	}
 	select {
 	case <-over:
-		return true
+		return
 	case <-ctx.Done():
 	case <-f.ctx.Done():
 	}
-	return false
+	panic(http.ErrAbortHandler)
 }
 
 type statusWriter struct {
