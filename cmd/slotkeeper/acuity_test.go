@@ -68,7 +68,7 @@ func (s studio) until(t *testing.T, id int64, status string, at time.Time) booki
 	t.Helper()
 	var found bookingItem
 	waitFor(t, fmt.Sprintf("appointment %d to be %s", id, status), func() error {
-		for _, b := range api[bookingItem](t, s.account.server, s.token, "bookings") {
+		for _, b := range api[bookingItem](t, s.server, s.token, "bookings") {
 			if b.ExternalID != strconv.FormatInt(id, 10) {
 				continue
 			}
@@ -86,7 +86,7 @@ func (s studio) until(t *testing.T, id int64, status string, at time.Time) booki
 func (s studio) settled(t *testing.T) {
 	t.Helper()
 	waitFor(t, "everything to be settled", func() error {
-		if open := api[receiptItem](t, s.account.server, s.token, "receipts?status=pending"); len(open) > 0 {
+		if open := api[receiptItem](t, s.server, s.token, "receipts?status=pending"); len(open) > 0 {
 			return fmt.Errorf("%d receipts are open", len(open))
 		}
 		return nil

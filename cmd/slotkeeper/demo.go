@@ -39,8 +39,16 @@ the end. No database URL or key of yours is used.`,
 			if c.cfg.publicURL, err = c.cfg.public(); err != nil {
 				return err
 			}
+			ac, err := c.playAcuity(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, ac.Close()) }()
 			return c.with(cmd.Context(), func(inst *installation) error {
 				return c.serve(cmd.Context(), inst, slog.New(slog.DiscardHandler), func(ctx context.Context) error {
+					if err := c.tellAcuity(ctx, inst, ac); err != nil {
+						return err
+					}
 					return c.tell(ctx, inst)
 				})
 			})
@@ -83,6 +91,7 @@ func (c *cli) tell(ctx context.Context, inst *installation) error {
 		return err
 	}
 	fmt.Fprintf(c.stdout, `
+Acuity, played by us, was asked for what its posts only hinted at.
 Posted %d signed deliveries: %d processed, %d copies known, %d conflict, %d refused, %d waiting, %d said nothing new.
 The calendar shows the double booking that was refused its slot; Audit shows why.
 
