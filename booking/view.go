@@ -102,6 +102,9 @@ type Filter struct {
 	Statuses  []string
 	Outcome   Outcome
 	Reason    Reason
+	// OpenConflicts narrows bookings to the conflicted whose overlap nobody
+	// accepted.
+	OpenConflicts bool
 	// Troubled narrows transitions to what a person should see: the refused
 	// ones, and those that ended conflicted (R12).
 	Troubled bool
@@ -133,6 +136,14 @@ type Tally struct {
 	Outcome  Outcome
 	Reason   Reason
 	Count    int
+}
+
+// Failing is how many of a connection's newest receipts failed or were given up,
+// with none between them that worked: 0 as soon as one did. Newest is the status
+// of the newest of them.
+type Failing struct {
+	Count  int
+	Newest ReceiptStatus
 }
 
 // Backlog is what was received and is not settled: the number of receipts that

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -91,7 +92,22 @@ func filterBookings(q *gorm.DB, f booking.Filter) *gorm.DB {
 	if f.Reason != "" {
 		q = q.Where("b.reason = ?", f.Reason)
 	}
+	if f.OpenConflicts {
+		q = q.Where(openConflicts)
+	}
 	return q
+}
+
+// openConflicts has its values in the text, so that the partial index fits.
+const openConflicts = "b.status = 'conflicted' AND NOT b.overlap_accepted"
+
+// OpenConflicts counts what Bookings lists of the open conflicts that end after
+// a time.
+func (s *Store) OpenConflicts(ctx context.Context, after time.Time) (int, error) {
+	var n int64
+	q := s.reader(ctx).Table("bookings b").Joins("JOIN sessions s ON s.id = b.session_id").Where(openConflicts)
+	err := inWindow(q, booking.Filter{From: &after}, "s").Count(&n).Error
+	return int(n), classify(err)
 }
 
 const listBookings = "bookings"

@@ -1,8 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -115,6 +118,77 @@ func (s *Store) subjectOf(ctx context.Context, id uuid.UUID) (string, error) {
 	}
 	b := rows[0].toDomain()
 	return storable(booking.Subject(b.Source, b.ExternalID)), nil
+}
+
+// BookingsOfReceipts are the bookings that receipts are about, by receipt, each
+// list sorted: several of a seated uid, none of one that is not known (yet).
+func (s *Store) BookingsOfReceipts(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
+	type receipt struct {
+		ID       uuid.UUID
+		Subject  string
+		Provider string
+		APIBase  string
+	}
+	about := s.reader(ctx).Table("webhook_receipts r").Joins("JOIN connections c ON c.id = r.connection_id").
+		Select("r.id, r.subject, c.provider, c.api_base").Where("r.subject <> ''").Session(fresh)
+	receipts, err := in[receipt](about, "r.id", ids)
+	if err != nil {
+		return nil, classify(err)
+	}
+	var external []string
+	for _, r := range receipts {
+		if id, ok := strings.CutPrefix(r.Subject, booking.Subject(booking.Source{Provider: r.Provider, Base: r.APIBase}, "")); ok {
+			external = append(external, id)
+		}
+	}
+	slices.Sort(external)
+	type named struct {
+		ID         uuid.UUID
+		ExternalID string
+		Provider   string
+		APIBase    string
+	}
+	bookings, err := in[named](s.reader(ctx).Table("bookings").Session(fresh), "external_id", slices.Compact(external))
+	if err != nil {
+		return nil, classify(err)
+	}
+	bySubject := map[string][]uuid.UUID{}
+	for _, b := range bookings {
+		subject := booking.Subject(booking.Source{Provider: b.Provider, Base: b.APIBase}, b.ExternalID)
+		bySubject[subject] = append(bySubject[subject], b.ID)
+	}
+	out := make(map[uuid.UUID][]uuid.UUID, len(receipts))
+	for _, r := range receipts {
+		if list := bySubject[r.Subject]; len(list) > 0 {
+			slices.SortFunc(list, compareIDs)
+			out[r.ID] = list
+		}
+	}
+	return out, nil
+}
+
+// Failing looks back over a connection's newest receipts, as far as a page of a
+// list goes, until one that worked. What is still worked on says nothing.
+func (s *Store) Failing(ctx context.Context, connection uuid.UUID) (booking.Failing, error) {
+	var out booking.Failing
+	var newest []struct{ Status booking.ReceiptStatus }
+	err := s.reader(ctx).Table("deliveries d").Joins("JOIN webhook_receipts r ON r.id = d.receipt_id").Select("r.status").
+		Where("d.connection_id = ? AND d.action = ?", connection, actionFirst).
+		Order("d.received_at DESC, d.receipt_id DESC").Limit(booking.MaxLimit).Find(&newest).Error
+	if err != nil {
+		return out, classify(err)
+	}
+	for _, r := range newest {
+		switch r.Status {
+		case booking.StatusPending:
+		case booking.StatusFailed, booking.StatusDead:
+			out.Count++
+			out.Newest = cmp.Or(out.Newest, r.Status)
+		default:
+			return out, nil
+		}
+	}
+	return out, nil
 }
 
 // Receipt is one receipt, or booking.ErrNotFound.
