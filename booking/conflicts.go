@@ -63,7 +63,7 @@ func (w *work) findClash(s *Session) clash {
 	c := clash{reason: ReasonCapacityFull}
 	var holders, exact []Booking
 	for _, want := range w.claims(s) {
-		for _, o := range w.overlapping(want, SlotActive) {
+		for _, o := range w.held(want) {
 			if o.SessionID == s.ID {
 				continue
 			}

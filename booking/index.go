@@ -14,6 +14,7 @@ type index struct {
 	members    map[uuid.UUID][]uuid.UUID     // bookings that were ever in a session
 	claims     map[uuid.UUID][]uuid.UUID     // slots of a session
 	calendars  map[uuid.UUID][]uuid.UUID     // slots of a resource
+	holding    map[uuid.UUID][]uuid.UUID     // those of them that are or were active
 	attendance map[Ref][]AttendanceKey
 	links      map[Ref][]LinkKey
 	waiting    map[Ref]map[ReceiptKey]bool
@@ -23,14 +24,22 @@ type index struct {
 func newIndex(st *State) index {
 	x := index{
 		refs: map[Ref][]uuid.UUID{}, seats: map[AttendanceKey][]uuid.UUID{}, members: map[uuid.UUID][]uuid.UUID{}, claims: map[uuid.UUID][]uuid.UUID{},
-		calendars: map[uuid.UUID][]uuid.UUID{}, attendance: map[Ref][]AttendanceKey{}, links: map[Ref][]LinkKey{},
+		calendars: map[uuid.UUID][]uuid.UUID{}, holding: map[uuid.UUID][]uuid.UUID{}, attendance: map[Ref][]AttendanceKey{}, links: map[Ref][]LinkKey{},
 		waiting: map[Ref]map[ReceiptKey]bool{}, pokes: map[ReceiptKey]ReceiptKey{},
 	}
+	// What is stored stands once: nothing needs to be looked for, as add does.
 	for _, b := range st.Bookings {
-		x.booking(b)
+		ref := Ref{b.Source, b.ExternalID}
+		x.refs[ref] = append(x.refs[ref], b.ID)
+		x.seats[AttendanceKey{ref, b.Seat}] = append(x.seats[AttendanceKey{ref, b.Seat}], b.ID)
+		x.members[b.SessionID] = append(x.members[b.SessionID], b.ID)
 	}
 	for _, s := range st.Slots {
-		x.slot(s)
+		x.claims[s.SessionID] = append(x.claims[s.SessionID], s.ID)
+		x.calendars[s.ResourceID] = append(x.calendars[s.ResourceID], s.ID)
+		if s.Status == SlotActive {
+			x.holding[s.ResourceID] = append(x.holding[s.ResourceID], s.ID)
+		}
 	}
 	for k := range st.Attendances {
 		x.attend(k)
@@ -65,6 +74,9 @@ func (x *index) booking(b Booking) {
 func (x *index) slot(s Slot) {
 	add(x.claims, s.SessionID, s.ID)
 	add(x.calendars, s.ResourceID, s.ID)
+	if s.Status == SlotActive {
+		add(x.holding, s.ResourceID, s.ID)
+	}
 }
 
 func (x *index) attend(k AttendanceKey) { add(x.attendance, k.Ref, k) }

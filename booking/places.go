@@ -66,11 +66,11 @@ func (w *work) claims(s *Session) []claim {
 	return slices.Compact(out)
 }
 
-// overlapping are the slots in a place with one of the statuses.
-func (w *work) overlapping(c claim, statuses ...SlotStatus) []Slot {
+// held are the active slots in a place.
+func (w *work) held(c claim) []Slot {
 	var out []Slot
-	for _, id := range w.index.calendars[c.resource] {
-		if s, ok := w.slots.get(id); ok && s.overlaps(c.resource, c.from, c.to) && slices.Contains(statuses, s.Status) {
+	for _, id := range w.index.holding[c.resource] {
+		if s, ok := w.slots.get(id); ok && s.Status == SlotActive && s.overlaps(c.resource, c.from, c.to) {
 			out = append(out, s)
 		}
 	}
@@ -80,7 +80,7 @@ func (w *work) overlapping(c claim, statuses ...SlotStatus) []Slot {
 // free tells whether nobody else holds any place that the session wants.
 func (w *work) free(s *Session) bool {
 	for _, c := range w.claims(s) {
-		for _, o := range w.overlapping(c, SlotActive) {
+		for _, o := range w.held(c) {
 			if o.SessionID != s.ID {
 				return false
 			}
@@ -280,12 +280,32 @@ func (t *turn) around(touched []uuid.UUID, area []claim) []uuid.UUID {
 	for _, id := range touched {
 		seen[id] = true
 	}
-	for _, c := range area {
-		for _, slot := range t.overlapping(c, SlotActive, SlotTentative, SlotWaiting) {
-			if !seen[slot.SessionID] {
+	for _, c := range merged(area) {
+		for _, id := range t.index.calendars[c.resource] {
+			slot, ok := t.slots.get(id)
+			if ok && slot.Status != SlotReleased && !seen[slot.SessionID] && slot.overlaps(c.resource, c.from, c.to) {
 				seen[slot.SessionID] = true
 				out = append(out, slot.SessionID)
 			}
+		}
+	}
+	return out
+}
+
+// merged joins places of one resource that overlap or touch, so that thousands
+// that lie in a row are looked at once.
+func merged(area []claim) []claim {
+	all := slices.Clone(area)
+	slices.SortFunc(all, func(a, b claim) int {
+		return cmp.Or(bytes.Compare(a.resource[:], b.resource[:]), a.from.Compare(b.from))
+	})
+	var out []claim
+	for _, c := range all {
+		last := len(out) - 1
+		if last < 0 || out[last].resource != c.resource || c.from.After(out[last].to) {
+			out = append(out, c)
+		} else if c.to.After(out[last].to) {
+			out[last].to = c.to
 		}
 	}
 	return out

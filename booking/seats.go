@@ -323,17 +323,17 @@ func (t *turn) filled(b Booking, a *Attendance, s *Session) Booking {
 	return b
 }
 
-// reopen makes the row of a seat that is taken again.
+// reopen makes the row of a seat that is taken again. No two rows of a seat have
+// one opening time: it tells them apart.
 func (t *turn) reopen(ref Ref, a *Attendance) Booking {
 	b := t.open(ref, a.Key)
-	b.OpenedAt = a.opened().At
-	for n := ""; ; n += "'" {
-		b.ID = derive("booking", ref.Source.Provider, ref.Source.Base, ref.ExternalID, a.Key, stamp(b.OpenedAt), n)
-		if _, taken := t.bookings.get(b.ID); !taken {
-			b.ChainID = b.ID
-			return b
-		}
+	b.OpenedAt = newest(a.opened(), newest(a.ConfirmMove, a.Move)).At
+	for slices.ContainsFunc(t.seatRows(ref, a.Key), func(o Booking) bool { return o.OpenedAt.Equal(b.OpenedAt) }) {
+		b.OpenedAt = b.OpenedAt.Add(time.Microsecond)
 	}
+	b.ID = derive("booking", ref.Source.Provider, ref.Source.Base, ref.ExternalID, a.Key, stamp(b.OpenedAt))
+	b.ChainID = b.ID
+	return b
 }
 
 // become leads a booking to what is wanted of it. about is the event when it is

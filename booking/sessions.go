@@ -104,6 +104,11 @@ func (t *turn) learn(h Host) {
 		byEmail = Identity{ExternalID: h.Email, Email: h.Email, ResourceID: ResourceIDByEmail(h.Email)}
 		t.identify(byEmail, cmp.Or(h.Name, h.Email))
 	}
+	// Who was first known by an e-mail alone gets the name when it is told.
+	if r, ok := t.resources.get(byEmail.ResourceID); ok && r.Name == h.Email && h.Name != "" {
+		r.Name = h.Name
+		t.resources.put(r.ID, r)
+	}
 	if _, ok := t.identities.get(own); !ok && h.ExternalID != h.Email {
 		t.identify(Identity{Source: source, ExternalID: h.ExternalID, Email: h.Email, ResourceID: byEmail.ResourceID}, h.Name)
 		t.touchHosted(own)

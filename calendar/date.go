@@ -18,11 +18,21 @@ func DateOf(t time.Time, zone *time.Location) Date {
 	return Date{y, m, d}
 }
 
+// The years that a date may be in.
+const (
+	firstYear = 1900
+	lastYear  = 9000
+)
+
 // ParseDate reads 2026-11-29.
 func ParseDate(s string) (Date, error) {
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil {
 		return Date{}, fmt.Errorf("calendar: not a date like 2026-11-29: %w", err)
+	}
+	// A zone or a month added must stay within what every database can compare.
+	if t.Year() < firstYear || t.Year() > lastYear {
+		return Date{}, fmt.Errorf("calendar: the year is not between %d and %d", firstYear, lastYear)
 	}
 	return DateOf(t, time.UTC), nil
 }

@@ -16,7 +16,7 @@ import (
 // The queue's own tables are made by River, in goose's line and under its lock.
 // A River that needs more gets another goose version with a higher target.
 const (
-	riverGooseVersion = 7
+	riverGooseVersion = 8
 	riverTarget       = 8
 )
 

@@ -115,7 +115,7 @@ func parseTime(field, s string) (*time.Time, error) {
 		return nil, nil
 	}
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
-		if t, err := time.Parse(layout, s); err == nil {
+		if t, err := time.Parse(layout, s); err == nil && t.Year() > 0 && t.Year() < 9999 {
 			t = t.UTC()
 			return &t, nil
 		}

@@ -259,7 +259,7 @@ type transitionView struct {
 	auditRow
 	Booking entry
 	Known   bool // the booking still stands
-	Holder  *holder
+	Holder  *rival
 	Allowed []booking.Action
 	Receipt *booking.ReceiptView
 	Why     string
@@ -300,12 +300,12 @@ func (s *server) fillTransition(ctx context.Context, v *transitionView, q calend
 		return err
 	}
 	if v.HolderID != nil {
-		holders, err := s.holders(ctx, []uuid.UUID{*v.HolderID}, q, who.language)
+		found, err := s.byID(ctx, []uuid.UUID{*v.HolderID})
 		if err != nil {
 			return err
 		}
-		if len(holders) > 0 {
-			v.Holder = &holders[0]
+		if holder, ok := found[*v.HolderID]; ok {
+			v.Holder = &rival{Name: fullName(holder, who.language), Link: bookingLink(holder.ID, q)}
 		}
 	}
 	if v.ReceiptID == uuid.Nil {

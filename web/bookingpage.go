@@ -82,7 +82,7 @@ func (s *server) bookingPage(c echo.Context) error {
 	if b.StartsAt != nil {
 		v.Calendar = q.Around(calendar.DateOf(*b.StartsAt, q.Zone))
 	}
-	if v.Holders, err = s.holders(ctx, b.ConflictsWith, q, who.language); err != nil {
+	if err := s.addOthers(ctx, &v.entry, q, who.language); err != nil {
 		return err
 	}
 	if v.Chain, err = s.chain(ctx, b, q, names, who.language); err != nil {
@@ -97,6 +97,19 @@ func (s *server) bookingPage(c echo.Context) error {
 		}
 	}
 	return s.page(c, http.StatusOK, "booking", page{Title: "booking.title", Section: "calendar", Zone: q.Zone, Data: v})
+}
+
+// addOthers adds the other side of the conflicts that the booking is in.
+func (s *server) addOthers(ctx context.Context, e *entry, q calendarQuery, l *language) error {
+	one := []entry{*e}
+	if err := s.addHolders(ctx, one, q, l); err != nil {
+		return err
+	}
+	if err := s.addRivals(ctx, one, q, l); err != nil {
+		return err
+	}
+	*e = one[0]
+	return nil
 }
 
 // theirs is the time where the invitee is.

@@ -23,6 +23,7 @@ type calendarView struct {
 	Heading    string
 	WeekNumber int
 	Conflicts  []entry
+	Unlisted   int // open conflicts besides
 	Days       []agendaDay
 	Week       *weekView
 	Resources  []option
@@ -46,19 +47,14 @@ type entry struct {
 	Who      string
 	Resource string
 	Link     string
-	Holders  []holder
+	Holders  []rival // of a conflicted one
+	Rivals   []rival // of one that holds its place
 	// Hours and ZoneName are as they stand under a day.
 	Hours    string
 	ZoneName string
 	// From and To are for machines.
 	From time.Time
 	To   time.Time
-}
-
-// holder is the booking that holds what another wants.
-type holder struct {
-	Name string
-	Link string
 }
 
 type agendaDay struct {
@@ -97,13 +93,18 @@ func (s *server) calendarPage(c echo.Context) error {
 		NoConnections: names.connections == 0,
 	}
 	shown := entries(all, q, names, who.language)
-	if v.Conflicts, err = s.conflicts(ctx, all, q, names, who.language); err != nil {
+	var open int
+	if v.Conflicts, open, err = s.conflicts(ctx, q, names, who.language); err != nil {
 		return err
 	}
+	v.Unlisted = open - len(v.Conflicts)
 	if q.View == viewWeek {
 		_, v.WeekNumber = first.Start.Add(12 * time.Hour).ISOWeek()
 		v.Week = newWeekView(days, shown, q, who.language, s.Now())
 	} else {
+		if err := s.addRivals(ctx, shown, q, who.language); err != nil {
+			return err
+		}
 		v.Days = newAgenda(days, shown, q, who.language)
 	}
 	if len(shown) == 0 {
@@ -113,7 +114,7 @@ func (s *server) calendarPage(c echo.Context) error {
 		}
 	}
 	return s.page(c, http.StatusOK, "calendar", page{
-		Title: "calendar.title", Section: "calendar", Wide: true, Zone: q.Zone, Data: v,
+		Title: "calendar.title", Section: "calendar", Wide: true, Zone: q.Zone, Data: v, Conflicts: open, counted: true,
 	})
 }
 
@@ -202,48 +203,6 @@ func whoIs(b booking.View) string {
 		return b.Invitee.Name
 	}
 	return b.Invitee.Email
-}
-
-// conflicts are the bookings that need a person, in whatever states the query
-// shows: nobody should filter them away without knowing.
-func (s *server) conflicts(ctx context.Context, all []booking.View, q calendarQuery, names names, l *language) ([]entry, error) {
-	var out []entry
-	for _, b := range all {
-		if b.Status != booking.Conflicted || b.OverlapAccepted {
-			continue
-		}
-		e := newEntry(b, q, names, l)
-		var err error
-		if e.Holders, err = s.holders(ctx, b.ConflictsWith, q, l); err != nil {
-			return nil, err
-		}
-		out = append(out, e)
-	}
-	return out, nil
-}
-
-func (s *server) holders(ctx context.Context, ids []uuid.UUID, q calendarQuery, l *language) ([]holder, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	all, err := s.Records.BookingsByID(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]holder, len(all))
-	for i, b := range all {
-		out[i] = newHolder(b, q, l)
-	}
-	slices.SortFunc(out, func(a, b holder) int { return cmp.Compare(a.Name, b.Name) })
-	return out, nil
-}
-
-func newHolder(b booking.View, q calendarQuery, l *language) holder {
-	name := nameOf(b, l)
-	if who := whoIs(b); who != "" {
-		name += " · " + who
-	}
-	return holder{Name: name + " · " + l.named("provider", b.Provider), Link: bookingLink(b.ID, q)}
 }
 
 // newAgenda groups by local day; days without anything are left out.

@@ -150,22 +150,6 @@ func TestCalendarEmptyStates(t *testing.T) {
 	}
 }
 
-func TestConflictsAreOnTop(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, full(), nil)
-	browser := w.user(t, "ayu", access.Viewer)
-	for _, query := range []string{"", "view=week", "status=active"} {
-		body := w.get(t, browser, "/calendar?"+query).body
-		at, table := strings.Index(body, "1 conflict needs a person"), strings.Index(body, `<table`)
-		if query == "view=week" {
-			table = strings.Index(body, `<div class="week"`)
-		}
-		if at < 0 || at > table || !strings.Contains(body, "Intake call · Rani Wijaya · Calendly") {
-			t.Errorf("%q: conflict at %d, calendar at %d", query, at, table)
-		}
-	}
-}
-
 // No page links to one that is not there, and every filter of a calendar is kept
 // by the links around it.
 func TestLinks(t *testing.T) {

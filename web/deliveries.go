@@ -1,11 +1,14 @@
 package web
 
 import (
+	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"slotkeeper/booking"
@@ -29,6 +32,12 @@ type receiptRow struct {
 	booking.ReceiptView
 	Connection string
 	Why        string
+	Bookings   []entry // that it is about
+}
+
+// Bad is a receipt that came to nothing.
+func (r receiptRow) Bad() bool {
+	return r.Status == booking.StatusFailed || r.Status == booking.StatusDead
 }
 
 func (v deliveriesView) link(status, cursor string) string {
@@ -71,17 +80,8 @@ func (s *server) deliveriesPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	conns, err := everything(ctx, s.Records.Connections)
-	if err != nil {
+	if v.Rows, err = s.receiptRows(ctx, rows.Items, s.viewer(c)); err != nil {
 		return err
-	}
-	names := map[string]string{}
-	for _, conn := range conns {
-		names[conn.ID.String()] = conn.Name
-	}
-	for _, r := range rows.Items {
-		why := explain(booking.Answer{Status: r.Status, Code: r.Code, Error: r.Error})
-		v.Rows = append(v.Rows, receiptRow{r, names[r.ConnectionID.String()], why})
 	}
 	backlog, err := s.Records.Backlog(ctx)
 	if err != nil {
@@ -99,4 +99,73 @@ func (s *server) deliveriesPage(c echo.Context) error {
 		v.First = v.link(v.Status, "")
 	}
 	return s.page(c, http.StatusOK, "deliveries", page{Title: "deliveries.title", Section: "deliveries", Wide: true, Data: v})
+}
+
+// receiptRows adds to receipts what they are about.
+func (s *server) receiptRows(ctx context.Context, all []booking.ReceiptView, who viewer) ([]receiptRow, error) {
+	names, err := s.names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]uuid.UUID, len(all))
+	for i, r := range all {
+		ids[i] = r.ID
+	}
+	about, err := s.Records.BookingsOfReceipts(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.byID(ctx, slices.Concat(slices.Collect(maps.Values(about))...))
+	if err != nil {
+		return nil, err
+	}
+	q := readCalendarQuery(url.Values{}, who.zone, s.Now())
+	out := make([]receiptRow, len(all))
+	for i, r := range all {
+		out[i] = receiptRow{
+			ReceiptView: r, Connection: names.connection[r.ConnectionID],
+			Why: explain(booking.Answer{Status: r.Status, Code: r.Code, Error: r.Error}),
+		}
+		for _, id := range about[r.ID] {
+			if b, ok := found[id]; ok {
+				out[i].Bookings = append(out[i].Bookings, newEntry(b, q, names, who.language))
+			}
+		}
+	}
+	return out, nil
+}
+
+// deliveryView is a receipt with everything about it.
+type deliveryView struct {
+	receiptRow
+	Transitions []booking.TransitionView
+	Payload     *payload
+}
+
+// deliveryPage answers what one receipt was and did, and to operators what came.
+func (s *server) deliveryPage(c echo.Context) error {
+	ctx, who := c.Request().Context(), s.viewer(c)
+	id, err := parseID(c.Param("id"))
+	if err != nil {
+		return err
+	}
+	r, err := s.Records.Receipt(ctx, id)
+	if err != nil {
+		return err
+	}
+	rows, err := s.receiptRows(ctx, []booking.ReceiptView{r}, who)
+	if err != nil {
+		return err
+	}
+	transitions, err := s.Records.Transitions(ctx, booking.Filter{ReceiptID: &id}, booking.Page{Limit: booking.MaxLimit})
+	if err != nil {
+		return err
+	}
+	v := deliveryView{receiptRow: rows[0], Transitions: transitions.Items}
+	if who.operator() {
+		if v.Payload, err = s.payload(ctx, r); err != nil {
+			return err
+		}
+	}
+	return s.page(c, http.StatusOK, "delivery", page{Title: "delivery.title", Section: "deliveries", Data: v})
 }

@@ -20,12 +20,15 @@ type connectionRow struct {
 	providers.Connection
 	WebhookURL string
 	Account    string // where its API is; "" of one that has none
+	Failing    booking.Failing
+	Failed     string // the deliveries that Failing counts
 }
 
 // connectionsPage lists the accounts. Connecting one is a command's work; the
 // page says which.
 func (s *server) connectionsPage(c echo.Context) error {
-	all, err := everything(c.Request().Context(), s.Records.Connections)
+	ctx := c.Request().Context()
+	all, err := everything(ctx, s.Records.Connections)
 	if err != nil {
 		return err
 	}
@@ -34,6 +37,12 @@ func (s *server) connectionsPage(c echo.Context) error {
 		row := connectionRow{Connection: conn, WebhookURL: s.webhookURL(conn)}
 		if conn.APIBase != conn.ID.String() {
 			row.Account = conn.APIBase
+		}
+		if conn.DisconnectedAt == nil {
+			if row.Failing, err = s.Records.Failing(ctx, conn.ID); err != nil {
+				return err
+			}
+			row.Failed = deliveriesView{Provider: conn.Provider}.link(string(row.Failing.Newest), "")
 		}
 		v.Connections = append(v.Connections, row)
 	}

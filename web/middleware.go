@@ -11,9 +11,12 @@ import (
 	"regexp"
 	"runtime/debug"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
+
+	"slotkeeper/booking"
 )
 
 type contextKey int
@@ -183,4 +186,19 @@ func speaksJSON(path string) bool {
 		}
 	}
 	return path == "/healthz" || path == "/readyz" || path == "/metrics"
+}
+
+// plainQuery refuses queries that are no text: PostgreSQL takes neither NUL nor
+// broken UTF-8, and nothing of ours has either.
+func plainQuery(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		for name, values := range c.QueryParams() {
+			for _, v := range append(values, name) {
+				if !utf8.ValidString(v) || strings.ContainsRune(v, 0) {
+					return &booking.InvalidError{Detail: "the query holds what is no text"}
+				}
+			}
+		}
+		return next(c)
+	}
 }

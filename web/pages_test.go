@@ -12,7 +12,7 @@ var paths = []string{
 	"/calendar", "/calendar?view=week", "/calendar?view=week&date=2026-11-30&zone=Europe/Berlin", "/calendar?status=canceled",
 	"/calendar?resource=" + id(10).String(), "/calendar?provider=acuity", "/calendar?date=2030-01-01", "/calendar?zone=Nowhere/Land",
 	"/audit", "/audit?show=all&range=all", "/audit?reason=stale", "/audit?provider=acuity", "/audit?from=2020-01-01&to=2020-01-02",
-	"/connections", "/resources", "/settings", "/settings?saved=display", "/settings?saved=password",
+	"/deliveries", "/deliveries?status=failed&provider=calendly", "/connections", "/resources", "/settings", "/settings?saved=display", "/settings?saved=password",
 }
 
 func TestEveryPage(t *testing.T) {
@@ -26,6 +26,9 @@ func TestEveryPage(t *testing.T) {
 		}
 		for _, tr := range data.transitions {
 			all = append(all, "/audit/"+tr.ID.String())
+		}
+		for _, r := range data.receipts {
+			all = append(all, "/deliveries/"+r.ID.String())
 		}
 		for _, lang := range []string{"en", "id"} {
 			for _, path := range all {

@@ -231,14 +231,18 @@ func (s *server) handleError(err error, c echo.Context) {
 		s.logProblem(ctx, c.Path(), newProblem(http.StatusInternalServerError, codeInternal, err))
 		return
 	}
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		// The client left; there is nobody to answer.
-		c.Response().Status = 499
-		return
-	}
 	p := problemOf(err)
+	left := errors.Is(err, context.Canceled) && ctx.Err() != nil
+	if left {
+		// The client left, or only closed its half of the connection: then it
+		// still reads, and silence would become a 200 that nobody meant.
+		p = newProblem(http.StatusServiceUnavailable, codeUnavailable, err)
+		p.retryAfter = retryUnavailable
+	}
 	p.RequestID = requestIDOf(ctx)
-	s.logProblem(ctx, c.Path(), p)
+	if !left {
+		s.logProblem(ctx, c.Path(), p)
+	}
 	for name, values := range p.GetHeaders() {
 		c.Response().Header()[name] = values
 	}

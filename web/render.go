@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"fmt"
 	"html/template"
@@ -109,6 +110,10 @@ type page struct {
 	Section string
 	Wide    bool
 	Data    any
+	// Conflicts is how many are open, for the navigation; page counts them unless
+	// the page did.
+	Conflicts int
+	counted   bool
 
 	// Filled in by page.
 	Lang     string
@@ -126,6 +131,9 @@ func (s *server) page(c echo.Context, status int, name string, p page) error {
 	if p.Zone == nil {
 		p.Zone = who.zone
 	}
+	if err := s.countConflicts(c.Request().Context(), status, &p); err != nil {
+		return err
+	}
 	t, ok := s.render.pages[p.Lang][name]
 	if !ok {
 		return fmt.Errorf("web: there is no page %q", name)
@@ -137,6 +145,19 @@ func (s *server) page(c echo.Context, status int, name string, p page) error {
 	c.Response().Header().Set("Content-Language", p.Lang)
 	c.Response().Header().Set("Vary", "Cookie, Accept-Language")
 	return c.HTMLBlob(status, b.Bytes())
+}
+
+// countConflicts counts what the navigation warns of. A page that says what went
+// wrong is not kept back by it, nor does it ask a database that is away again.
+func (s *server) countConflicts(ctx context.Context, status int, p *page) (err error) {
+	if p.User == nil || p.counted || status >= http.StatusInternalServerError {
+		return nil
+	}
+	p.Conflicts, err = s.Records.OpenConflicts(ctx, s.Now())
+	if status >= http.StatusBadRequest {
+		return nil
+	}
+	return err
 }
 
 type problemView struct {

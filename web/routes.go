@@ -36,6 +36,7 @@ func (s *server) routes(e *echo.Echo) error {
 	e.GET("/audit", s.auditPage, signedIn...)
 	e.GET("/audit/:id", s.transitionPage, signedIn...)
 	e.GET("/deliveries", s.deliveriesPage, signedIn...)
+	e.GET("/deliveries/:id", s.deliveryPage, signedIn...)
 	e.GET("/connections", s.connectionsPage, signedIn...)
 	e.GET("/resources", s.resourcesPage, signedIn...)
 	e.GET("/settings", s.settingsPage, signedIn...)

@@ -37,6 +37,8 @@ type bookingRecords interface {
 	Booking(ctx context.Context, id uuid.UUID) (booking.View, error)
 	// BookingsByID are those of the ids that exist, in no order.
 	BookingsByID(ctx context.Context, ids []uuid.UUID) ([]booking.View, error)
+	// OpenConflicts counts the open conflicts that end after a time.
+	OpenConflicts(ctx context.Context, after time.Time) (int, error)
 	Chain(ctx context.Context, chainID uuid.UUID) ([]booking.View, error)
 }
 
@@ -53,6 +55,10 @@ type receiptRecords interface {
 	// ReceiptBody is the raw body; empty once retention emptied it.
 	ReceiptBody(ctx context.Context, id uuid.UUID) ([]byte, error)
 	Copies(ctx context.Context, receiptID uuid.UUID) ([]booking.Copy, error)
+	// BookingsOfReceipts are the bookings that receipts are about, by receipt.
+	BookingsOfReceipts(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error)
+	// Failing is how many of a connection's newest receipts failed in a row.
+	Failing(ctx context.Context, connection uuid.UUID) (booking.Failing, error)
 	Backlogger
 }
 
@@ -179,7 +185,7 @@ func New(deps Deps) (http.Handler, error) {
 	e.HideBanner, e.HidePort = true, true
 	e.IPExtractor = clientAddress(deps.TrustedProxies)
 	e.HTTPErrorHandler = s.handleError
-	e.Use(s.requestID, s.logRequest, s.catchPanic, s.securityHeaders)
+	e.Use(s.requestID, s.logRequest, s.catchPanic, s.securityHeaders, plainQuery)
 	if err := s.routes(e); err != nil {
 		return nil, err
 	}

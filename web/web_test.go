@@ -41,6 +41,8 @@ type records struct {
 	bodies      map[uuid.UUID][]byte
 	copies      map[uuid.UUID][]booking.Copy
 	resources   []booking.ResourceView
+	about       map[uuid.UUID][]uuid.UUID // bookings by receipt
+	failed      map[uuid.UUID]booking.Failing
 
 	mu          sync.Mutex
 	connections []providers.Connection
@@ -110,8 +112,22 @@ func (r *records) Bookings(_ context.Context, f booking.Filter, p booking.Page) 
 			(f.Provider == "" || f.Provider == b.Provider) &&
 			(f.ResourceID == nil || slices.Contains(b.ResourceIDs, *f.ResourceID)) &&
 			(f.BookingID == nil || *f.BookingID == b.ID) &&
+			(!f.OpenConflicts || b.Status == booking.Conflicted && !b.OverlapAccepted) &&
 			(len(f.Statuses) == 0 || slices.Contains(f.Statuses, string(b.Status)))
 	})
+}
+
+func (r *records) OpenConflicts(ctx context.Context, after time.Time) (int, error) {
+	l, err := r.Bookings(ctx, booking.Filter{From: &after, OpenConflicts: true}, booking.Page{Limit: len(r.bookings)})
+	return len(l.Items), err
+}
+
+func (r *records) BookingsOfReceipts(context.Context, []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
+	return r.about, nil
+}
+
+func (r *records) Failing(_ context.Context, connection uuid.UUID) (booking.Failing, error) {
+	return r.failed[connection], nil
 }
 
 func (r *records) Booking(_ context.Context, id uuid.UUID) (booking.View, error) {
@@ -138,7 +154,7 @@ func (r *records) Slots(_ context.Context, f booking.Filter, p booking.Page) (bo
 func (r *records) keepTransition(f booking.Filter) func(booking.TransitionView) bool {
 	return func(t booking.TransitionView) bool {
 		return (f.From == nil || !t.RecordedAt.Before(*f.From)) && (f.To == nil || t.RecordedAt.Before(*f.To)) &&
-			(f.BookingID == nil || t.BookingID == *f.BookingID) &&
+			(f.BookingID == nil || t.BookingID == *f.BookingID) && (f.ReceiptID == nil || t.ReceiptID == *f.ReceiptID) &&
 			(f.Outcome == "" || t.Outcome == f.Outcome) && (f.Reason == "" || t.Reason == f.Reason) &&
 			(f.Provider == "" || t.Provider == f.Provider) &&
 			(!f.Troubled || t.Outcome == booking.Rejected || t.To == booking.Conflicted)

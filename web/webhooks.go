@@ -60,7 +60,7 @@ func (w *webhooks) receive(c echo.Context) error {
 	name := c.Param("provider")
 	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), c.Request().Body, maxBody))
 	if err != nil {
-		return w.refuse(c, name, unreadable(c.Request().Context(), err))
+		return w.refuse(c, name, unreadable(err))
 	}
 	request := providers.Request{Header: c.Request().Header, Body: body}
 	provider, conn, by, err := w.prove(c.Request().Context(), name, c.Param("connection"), request)
@@ -72,7 +72,9 @@ func (w *webhooks) receive(c echo.Context) error {
 		Body:     body, Header: keptHeader(request.Header), Signature: signatureHeader(request.Header),
 		VerifiedBy: by, RequestID: requestIDOf(c.Request().Context()), ReceivedAt: began,
 	}
-	answer, err := w.intake.Take(c.Request().Context(), post)
+	// Whoever closed its half of the connection still reads the answer: it is told
+	// what became of the post, never that all is well before it is committed.
+	answer, err := w.intake.Take(context.WithoutCancel(c.Request().Context()), post)
 	if err != nil {
 		w.metrics.Refused(name, problemOf(err).Code)
 		w.logFailure(c.Request().Context(), post, name, err, began)
@@ -106,13 +108,11 @@ func explain(a booking.Answer) string {
 	return ""
 }
 
-func unreadable(ctx context.Context, err error) error {
+// unreadable says why a body did not come whole.
+func unreadable(err error) error {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
 		return err
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
 	}
 	return &refusal{status: http.StatusBadRequest, code: "bad_request", cause: err}
 }

@@ -63,6 +63,10 @@ func full() *records {
 			{ID: other, Provider: "generic", APIBase: other.String(), Name: "Front desk", Secrets: providers.Secrets{Current: "planted-secret"}, CreatedAt: gone},
 			{ID: off, Provider: "generic", APIBase: off.String(), Name: "Old desk", Secrets: providers.Secrets{Current: "planted-secret"}, CreatedAt: gone, DisconnectedAt: &last},
 		},
+		about: map[uuid.UUID][]uuid.UUID{
+			id(40): {held.ID}, id(41): {group.ID, second.ID}, id(42): {lost.ID}, id(43): {id(99)},
+		},
+		failed: map[uuid.UUID]booking.Failing{other: {Count: 2, Newest: booking.StatusFailed}, off: {Count: 1, Newest: booking.StatusDead}},
 		bodies: map[uuid.UUID][]byte{id(40): []byte(`{"event":"invitee.created","password":"hunter2","note":"<script>alert(1)</script>"}`)},
 		copies: map[uuid.UUID][]booking.Copy{id(40): {
 			{ReceivedAt: last, RequestID: "req-1", Answer: booking.StatusProcessed},

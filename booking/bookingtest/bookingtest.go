@@ -370,7 +370,13 @@ func Check(st *booking.State) string {
 			}
 		}
 	}
+	rows := map[string]bool{}
 	for _, b := range st.Bookings {
+		row := fmt.Sprint(b.Source, b.ExternalID, "/", b.Seat, "/", b.OpenedAt.UnixMicro())
+		if rows[row] {
+			return "two rows of one booking: " + row
+		}
+		rows[row] = true
 		if b.Status == booking.Canceled && b.Reason == booking.NoReason {
 			return fmt.Sprintf("canceled without a reason: %s", b.ExternalID)
 		}

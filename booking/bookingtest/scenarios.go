@@ -450,6 +450,24 @@ func seats() []Scenario {
 			Want: map[string]string{"calcom/u/lena": "active ", "calcom/u/kofi": "active "},
 		},
 		{
+			Name: "a seat known only by a move, when the number comes",
+			Events: []*b.Event{
+				New(Calcom, cre, "u", 1, When("17:00", "18:00"), With("maren"), For("priya"), Room(1)),
+				New(Calcom, mov, "u", 3, When("17:00", "18:00"), With("maren"), For("kofi"), Room(1)),
+				sit("u", "lena", 9, Seats(3)),
+			},
+			Want: map[string]string{"calcom/u/priya": "active ", "calcom/u/kofi": "pending ", "calcom/u/lena": "active "},
+		},
+		{
+			Name: "a silent cancel and a move, then the number",
+			Events: []*b.Event{
+				New(Calcom, can, "u", 6, For("sean")),
+				New(Calcom, mov, "u", 7, When("17:00", "18:00"), With("maren"), For("kofi")),
+				sit("u", "lena", 9, Seats(2)),
+			},
+			Want: map[string]string{"calcom/u/sean": "canceled canceled", "calcom/u/kofi": "pending ", "calcom/u/lena": "active "},
+		},
+		{
 			Name: "a seat moves into an existing booking, unknown before",
 			Events: []*b.Event{
 				New(Calcom, mov, "v", 5, When("19:00", "20:00"), With("maren"), For("kofi"), Seats(8), From("u"), Confirmed()),

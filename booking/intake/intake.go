@@ -36,13 +36,19 @@ type Options struct {
 }
 
 // What one set may hold and how long it may take. The time is the set's own:
-// a client that leaves cancels nobody.
+// a client that leaves cancels nobody. A member alone may take longer, though
+// never so long that its sender has given up.
 const (
 	DefaultMaxSet = 64
 	maxAttendees  = 1000
 	setTimeout    = 5 * time.Second
+	aloneTimeout  = 9 * time.Second
 	attempts      = 3
 )
+
+// errTooSlow says that a set's time ran out: perhaps the database is away, or one
+// member takes more than its share. Which it is, its members find out alone.
+var errTooSlow = errors.New("the set's time ran out")
 
 // Intake is the one committer of its process.
 type Intake struct {
@@ -183,20 +189,26 @@ func (in *Intake) apply(set []arrival) {
 			a.answer <- result{answer: answers[i]}
 		}
 	case errors.Is(err, booking.ErrUnavailable):
-		for _, a := range set {
-			a.answer <- result{err: err}
-		}
+		refuse(set, err)
 	default:
 		if len(set) > 1 {
 			in.opts.Log.Warn("set failed, applying its members one by one", "size", len(set), "err", err)
 		}
-		for _, a := range set {
+		for i, a := range set {
 			answer, err := in.applyOne(a.post)
-			if err == nil {
-				in.committed([]booking.Post{a.post}, []booking.Answer{answer})
+			if errors.Is(err, booking.ErrUnavailable) {
+				refuse(set[i:], err) // the others would find the same
+				return
 			}
-			a.answer <- result{answer, err}
+			in.committed([]booking.Post{a.post}, []booking.Answer{answer})
+			a.answer <- result{answer: answer}
 		}
+	}
+}
+
+func refuse(set []arrival, err error) {
+	for _, a := range set {
+		a.answer <- result{err: err}
 	}
 }
 
@@ -220,10 +232,22 @@ func (in *Intake) logRefused(p booking.Post, a booking.Answer) {
 }
 
 func (in *Intake) applySet(set []booking.Post) ([]booking.Answer, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), setTimeout)
-	defer cancel()
-	return in.store.Apply(ctx, set, in.opts.Now())
+	return in.applyWithin(setTimeout, set)
 }
+
+func (in *Intake) applyWithin(timeout time.Duration, set []booking.Post) ([]booking.Answer, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	answers, err := in.store.Apply(ctx, set, in.opts.Now())
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return nil, fmt.Errorf("%w: %w", errTooSlow, withoutKind{err})
+	}
+	return answers, err
+}
+
+// withoutKind keeps an error's text only: a deadline of ours looks to the store
+// like a database that is away.
+type withoutKind struct{ error }
 
 // applyOne applies a delivery alone. A fence means that somebody wrote past the
 // ledger's lock: read again, it becomes a conflict. What fails for itself is
@@ -231,7 +255,7 @@ func (in *Intake) applySet(set []booking.Post) ([]booking.Answer, error) {
 func (in *Intake) applyOne(p booking.Post) (booking.Answer, error) {
 	var cause error
 	for range attempts {
-		answers, err := in.applySet([]booking.Post{p})
+		answers, err := in.applyWithin(aloneTimeout, []booking.Post{p})
 		if err == nil {
 			return answers[0], nil
 		}
@@ -249,7 +273,7 @@ func (in *Intake) applyOne(p booking.Post) (booking.Answer, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), setTimeout)
 	defer cancel()
 	a, err := in.store.KeepFailed(ctx, p, cause, in.opts.Now())
-	if err != nil {
+	if err != nil { // not even that: the database is away
 		return booking.Answer{}, fmt.Errorf("%w: %w", booking.ErrUnavailable, err)
 	}
 	return a, nil

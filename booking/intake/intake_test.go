@@ -3,8 +3,10 @@ package intake_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -21,13 +23,15 @@ var now = time.Date(2026, 12, 7, 9, 0, 0, 0, time.UTC)
 type gate struct {
 	open chan struct{}
 	fail func(set []booking.Post) error
+	slow string // the member whose sets never end by themselves
+	away bool   // then nothing ends any more
 
 	mu   sync.Mutex
 	sets [][]string
 	kept []string
 }
 
-func (g *gate) Apply(_ context.Context, set []booking.Post, _ time.Time) ([]booking.Answer, error) {
+func (g *gate) Apply(ctx context.Context, set []booking.Post, _ time.Time) ([]booking.Answer, error) {
 	if g.open != nil {
 		<-g.open
 	}
@@ -36,6 +40,10 @@ func (g *gate) Apply(_ context.Context, set []booking.Post, _ time.Time) ([]book
 	for _, p := range set {
 		keys = append(keys, p.EventKey)
 		answers = append(answers, booking.Answer{Status: booking.StatusProcessed, Error: p.EventKey})
+	}
+	if g.slow != "" && (slices.Contains(keys, g.slow) || (g.away && keys[0] != "a")) {
+		<-ctx.Done()
+		return nil, fmt.Errorf("%w: %w", booking.ErrUnavailable, ctx.Err())
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -48,9 +56,13 @@ func (g *gate) Apply(_ context.Context, set []booking.Post, _ time.Time) ([]book
 	return answers, nil
 }
 
-func (g *gate) KeepFailed(_ context.Context, p booking.Post, _ error, _ time.Time) (booking.Answer, error) {
+func (g *gate) KeepFailed(ctx context.Context, p booking.Post, _ error, _ time.Time) (booking.Answer, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.away {
+		<-ctx.Done()
+		return booking.Answer{}, ctx.Err()
+	}
 	g.kept = append(g.kept, p.EventKey)
 	return booking.Answer{Status: booking.StatusFailed, Error: p.EventKey}, nil
 }
@@ -171,6 +183,35 @@ func TestLostDatabaseIsUnavailable(t *testing.T) {
 		}
 		in.Stop()
 	})
+}
+
+// A member that takes more than its time is kept as failed; those who shared its
+// set are applied. A database that answers nobody is unavailable to all, soon.
+func TestSlowMemberFailsAlone(t *testing.T) {
+	for _, away := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			g := &gate{open: make(chan struct{}), slow: "slow", away: away}
+			in := start(g, 64)
+			answers := take(t, in, post("a", 1), post("b", 1), post("slow", 1), post("c", 1))
+			close(g.open)
+			began := time.Now()
+			want := []string{"processed a", "processed b", "failed slow", "processed c"}
+			if away {
+				want = []string{"processed a", "the database is not available", "the database is not available", "the database is not available"}
+			}
+			got := answers()
+			for i := range got {
+				if !strings.HasPrefix(got[i], want[i]) {
+					t.Errorf("away %v: answered %v, want %v", away, got, want)
+					break
+				}
+			}
+			if took := time.Since(began); took > 30*time.Second {
+				t.Errorf("it took %s", took)
+			}
+			in.Stop()
+		})
+	}
 }
 
 func TestStopFinishesWhatWasTaken(t *testing.T) {

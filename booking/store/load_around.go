@@ -231,7 +231,12 @@ func (l *loader) slotsIn(areas []area) ([]booking.Slot, error) {
 	return out, nil
 }
 
-// distinct merges areas of one resource that overlap.
+// near is how far apart two areas of a resource may be and still be read as one:
+// reading what lies between is cheaper than searching the index for each, and of
+// thousands that wait in one month each would scan the month.
+const near = 24 * time.Hour
+
+// distinct merges areas of one resource that overlap or are near.
 func distinct(areas []area) []area {
 	slices.SortFunc(areas, func(a, b area) int {
 		if n := bytes.Compare(a.resource[:], b.resource[:]); n != 0 {
@@ -242,7 +247,7 @@ func distinct(areas []area) []area {
 	var out []area
 	for _, a := range areas {
 		last := len(out) - 1
-		if last >= 0 && out[last].resource == a.resource && a.from.Before(out[last].to) {
+		if last >= 0 && out[last].resource == a.resource && a.from.Before(out[last].to.Add(near)) {
 			if a.to.After(out[last].to) {
 				out[last].to = a.to
 			}

@@ -4,7 +4,9 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 
 	"slotkeeper/booking"
 	bt "slotkeeper/booking/bookingtest"
+	"slotkeeper/migrations"
 	"slotkeeper/providers"
 )
 
@@ -271,6 +274,112 @@ func testReceiptFilters(t *testing.T, b *Bench) {
 			t.Errorf("%+v: %v, not %v", c.f, got, want)
 		}
 	}
+	var ids []uuid.UUID
+	for _, p := range posts {
+		ids = append(ids, p.ReceiptID)
+	}
+	about, err := b.BookingsOfReceipts(t.Context(), append(ids, nobody))
+	other := booking.ID(bt.Generic, "one", "")
+	if err != nil || !reflect.DeepEqual(about, map[uuid.UUID][]uuid.UUID{ids[0]: {one}, ids[1]: {one}, ids[2]: {other}}) {
+		t.Errorf("about %v: %v", about, err)
+	}
+}
+
+// testOpenConflicts lists and counts the conflicts that are not over, and leaves
+// out what somebody accepted. The index for that is used.
+func testOpenConflicts(t *testing.T, b *Bench) {
+	rival := func(id, from, to string) *booking.Event {
+		return bt.New(bt.Generic, booking.KindCreated, id, 12, bt.When(from, to), bt.With("putri"), bt.For("agus"))
+	}
+	b.Apply(t, created("ten", "10:00", "10:30"), created("eleven", "11:00", "11:30"), created("twelve", "12:00", "12:30"))
+	b.Apply(t, rival("ten-too", "10:15", "10:45"), rival("eleven-too", "11:00", "11:30"), rival("accepted", "12:00", "12:30"))
+	if err := b.exec(t, "UPDATE bookings SET overlap_accepted = (1 = 1) WHERE external_id = 'accepted'"); err != nil {
+		t.Fatal(err)
+	}
+	for after, want := range map[string]string{"09:00": "eleven-too ten-too", "10:44": "eleven-too ten-too", "10:45": "eleven-too", "11:30": ""} {
+		from := bt.At(after)
+		list := b.bookings(t, booking.Filter{From: &from, OpenConflicts: true})
+		n, err := b.OpenConflicts(t.Context(), from)
+		if sorted := sortedNames(list); err != nil || sorted != want || n != len(list) {
+			t.Errorf("after %s: %q, counted %d, %v", after, sorted, n, err)
+		}
+	}
+	explain := "EXPLAIN QUERY PLAN "
+	if b.Dialect() == migrations.Postgres {
+		if err := b.exec(t, "INSERT INTO bookings SELECT (b).* FROM (SELECT jsonb_populate_record(x, jsonb_build_object("+
+			"'id', gen_random_uuid(), 'external_id', 'copy ' || n, 'status', 'active', 'reason', '')) b "+
+			"FROM bookings x, generate_series(1, 3000) n WHERE x.external_id = 'ten') y"); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.exec(t, "ANALYZE bookings"); err != nil {
+			t.Fatal(err)
+		}
+		explain = "EXPLAIN "
+	}
+	rows, err := b.SQL.QueryContext(t.Context(), explain+"SELECT count(*) FROM bookings b JOIN sessions s ON s.id = b.session_id "+
+		"WHERE b.status = 'conflicted' AND NOT b.overlap_accepted AND s.ends_at > '2026-12-07T09:00:00.000000Z'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	plan := ""
+	for rows.Next() {
+		var line string
+		cells := []any{&line}
+		if b.Dialect() == migrations.SQLite {
+			cells = []any{new(any), new(any), new(any), &line}
+		}
+		if err := rows.Scan(cells...); err != nil {
+			t.Fatal(err)
+		}
+		plan += line + "\n"
+	}
+	if err := rows.Err(); err != nil || !strings.Contains(plan, "bookings_conflicted") {
+		t.Errorf("the index is not used: %v\n%s", err, plan)
+	}
+}
+
+// testFailing counts the newest receipts of a connection that failed, and none
+// once one worked; what is pending and copies say nothing.
+func testFailing(t *testing.T, b *Bench) {
+	minute := 0
+	arrive := func(p booking.Post) booking.Post {
+		minute++
+		p.ReceivedAt = Now.Add(time.Duration(minute) * time.Minute)
+		b.ApplyPosts(t, p)
+		return p
+	}
+	broken := func(key string) booking.Post {
+		p := b.Post(created(key, "10:00", "10:30"))
+		p.Event, p.Status, p.Code, p.Error = nil, booking.StatusFailed, "time_missing", "there is no time"
+		return p
+	}
+	check := func(when string, connection uuid.UUID, want booking.Failing) {
+		t.Helper()
+		if got, err := b.Failing(t.Context(), connection); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", when, got, err)
+		}
+	}
+	calendly := b.Conn["calendly"]
+	check("before all", calendly, booking.Failing{})
+	arrive(broken("one"))
+	check("of all one", calendly, booking.Failing{Count: 1, Newest: booking.StatusFailed})
+	good := arrive(b.Post(created("good", "11:00", "11:30")))
+	check("then a good one", calendly, booking.Failing{})
+	two := arrive(broken("two"))
+	three := arrive(broken("three"))
+	arrive(two)
+	arrive(good)
+	check("then two, and copies", calendly, booking.Failing{Count: 2, Newest: booking.StatusFailed})
+	check("of another", b.Conn["generic"], booking.Failing{})
+	if err := b.exec(t, "UPDATE webhook_receipts SET status = 'pending' WHERE id = '"+three.ReceiptID.String()+"'"); err != nil {
+		t.Fatal(err)
+	}
+	check("the newest is asked for", calendly, booking.Failing{Count: 1, Newest: booking.StatusFailed})
+	if err := b.exec(t, "UPDATE webhook_receipts SET status = 'dead' WHERE id = '"+three.ReceiptID.String()+"'"); err != nil {
+		t.Fatal(err)
+	}
+	check("the newest is given up", calendly, booking.Failing{Count: 2, Newest: booking.StatusDead})
 }
 
 func testNotFound(t *testing.T, b *Bench) {

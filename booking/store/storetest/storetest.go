@@ -48,6 +48,8 @@ func Run(t *testing.T, fresh func(testing.TB) string) {
 		{"BookingFilters", testBookingFilters},
 		{"TransitionFilters", testTransitionFilters},
 		{"ReceiptFilters", testReceiptFilters},
+		{"OpenConflicts", testOpenConflicts},
+		{"Failing", testFailing},
 		{"NotFound", testNotFound},
 		{"Connections", testConnections},
 		{"Resources", testResources},

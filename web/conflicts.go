@@ -1,0 +1,153 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"slotkeeper/booking"
+	"slotkeeper/calendar"
+)
+
+// maxConflicts is how many open conflicts the calendar lists.
+const maxConflicts = 20
+
+// rival is the other side of a conflict: who holds what a booking wants, or who
+// was booked into what it holds.
+type rival struct {
+	Name  string
+	Link  string
+	Hours string // with the day where that is another
+	From  time.Time
+	Phone string
+	Email string
+	Same  bool // has the e-mail of the one that it is shown at
+}
+
+func newRival(b booking.View, name string, at booking.View, q calendarQuery, l *language) rival {
+	r := rival{Name: name, Link: bookingLink(b.ID, q), Phone: b.Invitee.Phone, Email: b.Invitee.Email}
+	r.Same = r.Email != "" && strings.EqualFold(r.Email, at.Invitee.Email)
+	if b.StartsAt == nil || b.EndsAt == nil {
+		return r
+	}
+	r.From = b.StartsAt.In(q.Zone)
+	if at.StartsAt == nil {
+		r.Hours = l.dates.span(r.From, b.EndsAt.In(q.Zone))
+	} else {
+		r.Hours = l.dates.hours(r.From, b.EndsAt.In(q.Zone), calendar.DateOf(*at.StartsAt, q.Zone))
+	}
+	return r
+}
+
+// fullName tells a booking from others in one line.
+func fullName(b booking.View, l *language) string {
+	name := nameOf(b, l)
+	if who := whoIs(b); who != "" {
+		name += " · " + who
+	}
+	return name + " · " + l.named("provider", b.Provider)
+}
+
+// conflicts are the open ones that are not over, the next first, whatever else
+// the calendar shows: nobody should page or filter them away without knowing.
+// There can be more of them than are listed.
+func (s *server) conflicts(ctx context.Context, q calendarQuery, names names, l *language) (list []entry, count int, err error) {
+	now := s.Now()
+	found, err := s.Records.Bookings(ctx, booking.Filter{From: &now, OpenConflicts: true}, booking.Page{Limit: maxConflicts})
+	if err != nil {
+		return nil, 0, err
+	}
+	count = len(found.Items)
+	if found.Next != "" {
+		if count, err = s.Records.OpenConflicts(ctx, now); err != nil {
+			return nil, 0, err
+		}
+	}
+	for _, b := range found.Items {
+		list = append(list, newEntry(b, q, names, l))
+	}
+	return list, count, s.addHolders(ctx, list, q, l)
+}
+
+// addHolders says of bookings without a place who has it.
+func (s *server) addHolders(ctx context.Context, list []entry, q calendarQuery, l *language) error {
+	var ids []uuid.UUID
+	for _, e := range list {
+		ids = append(ids, e.ConflictsWith...)
+	}
+	found, err := s.byID(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		e := &list[i]
+		for _, id := range e.ConflictsWith {
+			if b, ok := found[id]; ok {
+				e.Holders = append(e.Holders, newRival(b, fullName(b, l), e.View, q, l))
+			}
+		}
+		slices.SortStableFunc(e.Holders, inTime)
+	}
+	return nil
+}
+
+// byID reads those of the ids that exist, at once.
+func (s *server) byID(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]booking.View, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	all, err := s.Records.BookingsByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[uuid.UUID]booking.View, len(all))
+	for _, b := range all {
+		out[b.ID] = b
+	}
+	return out, nil
+}
+
+// addRivals says of bookings that hold a place who else was booked into it. One
+// who wants the place overlaps it, so that one read of their whole time has all.
+func (s *server) addRivals(ctx context.Context, list []entry, q calendarQuery, l *language) error {
+	at := map[uuid.UUID]int{}
+	f := booking.Filter{OpenConflicts: true}
+	for i, e := range list {
+		if e.Status != booking.Active || e.StartsAt == nil || e.EndsAt == nil {
+			continue
+		}
+		at[e.ID] = i
+		if f.From == nil || e.StartsAt.Before(*f.From) {
+			f.From = e.StartsAt
+		}
+		if f.To == nil || e.EndsAt.After(*f.To) {
+			f.To = e.EndsAt
+		}
+	}
+	if len(at) == 0 {
+		return nil
+	}
+	open, _, err := s.collect(ctx, f)
+	if err != nil {
+		return err
+	}
+	for _, b := range open {
+		text := "booking.rival"
+		if b.Reason == booking.ReasonCapacityFull {
+			text = "booking.rival.full"
+		}
+		name := l.t(text, "Who", cmp.Or(whoIs(b), l.t("booking.somebody")))
+		for _, id := range b.ConflictsWith {
+			if i, ok := at[id]; ok {
+				list[i].Rivals = append(list[i].Rivals, newRival(b, name, list[i].View, q, l))
+			}
+		}
+	}
+	return nil
+}
+
+func inTime(a, b rival) int { return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.Name, b.Name)) }
