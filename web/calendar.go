@@ -22,8 +22,7 @@ type calendarView struct {
 	Query      calendarQuery
 	Heading    string
 	WeekNumber int
-	Conflicts  []entry
-	Unlisted   int // open conflicts besides
+	Conflicts  conflictList
 	Days       []agendaDay
 	Week       *weekView
 	Resources  []option
@@ -93,11 +92,9 @@ func (s *server) calendarPage(c echo.Context) error {
 		NoConnections: names.connections == 0,
 	}
 	shown := entries(all, q, names, who.language)
-	var open int
-	if v.Conflicts, open, err = s.conflicts(ctx, q, names, who.language); err != nil {
+	if v.Conflicts, err = s.conflicts(ctx, all, q, names, who.language); err != nil {
 		return err
 	}
-	v.Unlisted = open - len(v.Conflicts)
 	if q.View == viewWeek {
 		_, v.WeekNumber = first.Start.Add(12 * time.Hour).ISOWeek()
 		v.Week = newWeekView(days, shown, q, who.language, s.Now())
@@ -114,7 +111,7 @@ func (s *server) calendarPage(c echo.Context) error {
 		}
 	}
 	return s.page(c, http.StatusOK, "calendar", page{
-		Title: "calendar.title", Section: "calendar", Wide: true, Zone: q.Zone, Data: v, Conflicts: open, counted: true,
+		Title: "calendar.title", Section: "calendar", Wide: true, Zone: q.Zone, Data: v, Conflicts: v.Conflicts.Open, counted: true,
 	})
 }
 

@@ -52,25 +52,42 @@ func fullName(b booking.View, l *language) string {
 	return name + " · " + l.named("provider", b.Provider)
 }
 
+// conflictList is what the calendar warns of.
+type conflictList struct {
+	Entries  []entry
+	Unlisted int // there are so many more
+	Open     int // those that are not over, listed or not
+}
+
+// Count of all.
+func (c conflictList) Count() int { return len(c.Entries) + c.Unlisted }
+
 // conflicts are the open ones that are not over, the next first, whatever else
 // the calendar shows: nobody should page or filter them away without knowing.
-// There can be more of them than are listed.
-func (s *server) conflicts(ctx context.Context, q calendarQuery, names names, l *language) (list []entry, count int, err error) {
+// Of those that are over it has what lies in the period that is shown.
+func (s *server) conflicts(ctx context.Context, shown []booking.View, q calendarQuery, names names, l *language) (conflictList, error) {
+	var out conflictList
 	now := s.Now()
-	found, err := s.Records.Bookings(ctx, booking.Filter{From: &now, OpenConflicts: true}, booking.Page{Limit: maxConflicts})
+	open, err := s.Records.Bookings(ctx, booking.Filter{From: &now, OpenConflicts: true}, booking.Page{Limit: maxConflicts})
 	if err != nil {
-		return nil, 0, err
+		return out, err
 	}
-	count = len(found.Items)
-	if found.Next != "" {
-		if count, err = s.Records.OpenConflicts(ctx, now); err != nil {
-			return nil, 0, err
+	out.Open = len(open.Items)
+	if open.Next != "" {
+		if out.Open, err = s.Records.OpenConflicts(ctx, now); err != nil {
+			return out, err
 		}
 	}
-	for _, b := range found.Items {
-		list = append(list, newEntry(b, q, names, l))
+	out.Unlisted = out.Open - len(open.Items)
+	for _, b := range open.Items {
+		out.Entries = append(out.Entries, newEntry(b, q, names, l))
 	}
-	return list, count, s.addHolders(ctx, list, q, l)
+	for _, b := range shown {
+		if b.Status == booking.Conflicted && !b.OverlapAccepted && b.EndsAt != nil && !b.EndsAt.After(now) {
+			out.Entries = append(out.Entries, newEntry(b, q, names, l))
+		}
+	}
+	return out, s.addHolders(ctx, out.Entries, q, l)
 }
 
 // addHolders says of bookings without a place who has it.

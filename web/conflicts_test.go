@@ -68,11 +68,17 @@ func TestConflictsThatNeedNobody(t *testing.T) {
 	for name, r := range map[string]*records{"it is over": over, "its overlap is accepted": accepted} {
 		w := newWorld(t, r, nil)
 		browser := w.user(t, "ayu", access.Viewer)
-		for _, path := range []string{"/calendar", "/settings"} {
+		for _, path := range []string{"/calendar?date=2026-12-20", "/settings"} {
 			if body := w.get(t, browser, path).body; strings.Contains(body, "needs a person") || strings.Contains(body, "open conflict") {
 				t.Errorf("%s: %s warns", name, path)
 			}
 		}
+	}
+	w := newWorld(t, over, nil)
+	body := w.get(t, w.user(t, "ayu", access.Viewer), "/calendar").body
+	has(t, "its own period", section(t, body, `<section class="trouble"`, "</section>"), "1 conflict needs a person", "Held by")
+	if strings.Contains(section(t, body, "<nav", "</nav>"), "open conflict") {
+		t.Error("the navigation counts what is over")
 	}
 }
 
