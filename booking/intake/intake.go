@@ -240,14 +240,12 @@ func (in *Intake) applyWithin(timeout time.Duration, set []booking.Post) ([]book
 	defer cancel()
 	answers, err := in.store.Apply(ctx, set, in.opts.Now())
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return nil, fmt.Errorf("%w: %w", errTooSlow, withoutKind{err})
+		// Only its text: to the store a deadline of ours looks like a database
+		// that is away.
+		return nil, fmt.Errorf("%w: %s", errTooSlow, err.Error())
 	}
 	return answers, err
 }
-
-// withoutKind keeps an error's text only: a deadline of ours looks to the store
-// like a database that is away.
-type withoutKind struct{ error }
 
 // applyOne applies a delivery alone. A fence means that somebody wrote past the
 // ledger's lock: read again, it becomes a conflict. What fails for itself is
