@@ -16,7 +16,7 @@ RACE := CGO_ENABLED=1 go test -race -shuffle=on -count=1 -run '$(RUN)'
 
 # All sampled orders through both stores: too slow with the race detector.
 ifeq ($(PKG)$(RUN),./....)
-ORDERS := go test -count=1 -timeout 10m -run TestOrderDoesNotMatter -v ./booking/store &&
+ORDERS := go test -count=1 -timeout 10m -run TestOrderDoesNotMatter -v ./booking ./booking/store &&
 endif
 
 .DEFAULT_GOAL := help
