@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"slotkeeper/migrations/migratetest"
+	"slotkeeper/providers"
 	"slotkeeper/providers/acuity/acuitytest"
 	"slotkeeper/providers/apitest"
 )
@@ -31,7 +33,12 @@ type studio struct {
 // may reach it.
 func newStudio(t *testing.T, databaseURL string) studio {
 	t.Helper()
-	ac := acuitytest.New(acuitytest.Options{UserID: acuityUser, APIKey: acuityKey, Tempo: acuityTempo, Now: time.Now})
+	return newStudioAt(t, databaseURL, acuityTempo)
+}
+
+func newStudioAt(t *testing.T, databaseURL string, tempo providers.Tempo) studio {
+	t.Helper()
+	ac := acuitytest.New(acuitytest.Options{UserID: acuityUser, APIKey: acuityKey, Tempo: tempo, Now: time.Now})
 	if err := ac.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +47,7 @@ func newStudio(t *testing.T, databaseURL string) studio {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newServer(t, databaseURL, "SLOTKEEPER_ALLOW_PRIVATE_HOSTS="+at.Host, "SLOTKEEPER_TEMPO="+strconv.Itoa(acuityTempo))
+	s := newServer(t, databaseURL, "SLOTKEEPER_ALLOW_PRIVATE_HOSTS="+at.Host, "SLOTKEEPER_TEMPO="+strconv.Itoa(int(tempo)))
 	a := s.connect(t, "acuity", "--api-url", ac.APIBase(), "--api-user", acuityUser, "--api-key", acuityKey)
 	ac.AddHook(acuitytest.Hook{URL: s.url + "/webhooks/acuity/" + a.id.String(), Key: acuityKey, Dynamic: true})
 	ac.AddCalendar(acuitytest.Calendar{ID: 1, Name: "Maren Oduya", Email: "maren.oduya@harbourclinic.example", Timezone: "Europe/Berlin"})
@@ -275,4 +282,38 @@ func TestAcuityBurst(t *testing.T) {
 	if n := s.MostConnections(); n > 20 {
 		t.Errorf("%d connections at once", n)
 	}
+}
+
+// TestAcuityGivenUp refuses our key until the tries are used up: the receipt is
+// dead, kept with the reason, and counted; nothing is dropped silently.
+func TestAcuityGivenUp(t *testing.T) {
+	t.Parallel()
+	s := newStudioAt(t, "", 20_000)
+	s.Set(apitest.Unauthorized)
+	_, posts, err := s.Book(visitor, 1, 1, monday)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.deliverAll(t, posts)
+	waitFor(t, "the receipt to be given up", func() error {
+		dead := api[receiptItem](t, s.server, s.token, "receipts?status=dead")
+		if len(dead) != 1 {
+			return fmt.Errorf("%d are dead", len(dead))
+		}
+		if dead[0].Error == nil || !strings.Contains(*dead[0].Error, "401") {
+			t.Errorf("the reason is %v", dead[0].Error)
+		}
+		return nil
+	})
+	if m := s.get(t, "/metrics", s.token); !strings.Contains(m, `slotkeeper_receipts_open{status="dead"} 1`) {
+		t.Errorf("the metrics do not count it:\n%s", m)
+	}
+	// The next poke is a receipt of its own, and finds what the first did not.
+	s.Set(apitest.Healthy)
+	id, posts, err := s.Book(visitor, 1, 1, monday.Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.deliverAll(t, posts)
+	s.until(t, id, "active", time.Time{})
 }
