@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/mail"
 	"text/tabwriter"
 
 	"github.com/google/uuid"
@@ -112,6 +113,9 @@ func (c *cli) resourcesMap() *cobra.Command {
 				}
 			case *email != "":
 				address := booking.NormalizeEmail(*email)
+				if parsed, err := mail.ParseAddress(address); err != nil || parsed.Address != address {
+					return &booking.InvalidError{Field: "--email", Detail: fmt.Sprintf("%q is not an e-mail address", *email)}
+				}
 				to = booking.Resource{ID: booking.ResourceIDByEmail(address), Name: address}
 			}
 			done, err := inst.store.MapIdentity(cmd.Context(), booking.Identity{Source: source, ExternalID: args[1]}, to, booking.ActorSystem, c.now())
