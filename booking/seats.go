@@ -49,10 +49,10 @@ func (t *turn) attend() {
 	}
 }
 
-func (t *turn) attendance(ref Ref, key string) Attendance {
+func (w *work) attendance(ref Ref, key string) Attendance {
 	k := AttendanceKey{ref, key}
-	t.index.attend(k)
-	if a, ok := t.attendances.get(k); ok {
+	w.index.attend(k)
+	if a, ok := w.attendances.get(k); ok {
 		return a
 	}
 	return Attendance{Source: ref.Source, ExternalID: ref.ExternalID, Key: key}
@@ -149,15 +149,15 @@ func isHost(s *Session, a *Attendance) bool {
 
 // invitee is the attendee whose booking a uid is while it is not seated: the
 // first of the newest list who is no host.
-func (t *turn) invitee(ref Ref, s *Session) Attendance {
-	list, _ := t.attendances.get(AttendanceKey{ref, roster})
+func (w *work) invitee(ref Ref, s *Session) Attendance {
+	list, _ := w.attendances.get(AttendanceKey{ref, roster})
 	for _, key := range list.Listed {
-		if a := t.attendance(ref, key); !isHost(s, &a) {
+		if a := w.attendance(ref, key); !isHost(s, &a) {
 			return a
 		}
 	}
 	if len(list.Listed) > 0 {
-		return t.attendance(ref, list.Listed[0])
+		return w.attendance(ref, list.Listed[0])
 	}
 	return Attendance{}
 }
@@ -246,7 +246,7 @@ func (w *work) seat(ref Ref, key string) (Booking, bool) {
 	s, ok := w.sessions.get(SessionID(ref.Source, ref.ExternalID))
 	if !ok || !s.Seated {
 		b, ok := w.row(ref)
-		return b, ok && (&turn{work: w}).invitee(ref, &s).Key == key
+		return b, ok && w.invitee(ref, &s).Key == key
 	}
 	var current Booking
 	found := false
