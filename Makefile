@@ -8,6 +8,9 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
 FUZZTIME ?= 30s
+# How long each phase of the benchmark lasts, and how often all are run.
+BENCHTIME ?= 5s
+ROUNDS ?= 3
 # For one package or test: make test PKG=./web/... RUN=TestAckContract
 PKG ?= ./...
 RUN ?= .
@@ -20,7 +23,7 @@ ORDERS := go test -count=1 -timeout 10m -run TestOrderDoesNotMatter -v ./booking
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo build test check soak fuzz lint vet fmt vuln clean
+.PHONY: help run demo build test check soak bench fuzz lint vet fmt vuln clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -43,6 +46,10 @@ check: vet lint ## Formatting, vet, linters and the quick tests: before each com
 
 soak: ## Run all tests with more orders, rounds and deliveries (long)
 	SLOTKEEPER_SOAK=1 .ci/with-postgres env $(RACE) -timeout 120m -v $(PKG)
+
+bench: build ## Measure the way in, BENCHTIME (5s) a phase, ROUNDS (3) times
+	go build -o bin/slotkeeper-bench ./cmd/slotkeeper-bench
+	DURABLE=1 .ci/with-postgres bin/slotkeeper-bench -time $(BENCHTIME) -rounds $(ROUNDS)
 
 fuzz: ## Fuzz every parser, FUZZTIME (30s) each
 	.ci/fuzz $(FUZZTIME)

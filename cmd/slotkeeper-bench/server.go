@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"slotkeeper/booking/vault"
+)
+
+// server is an installation of the built program that runs.
+type server struct {
+	account
+	cmd    *exec.Cmd
+	exited chan struct{}
+	log    *os.File
+}
+
+// environment is an installation's own; what is set for the caller's is left out.
+func (b *bench) environment(dir, database, address string, maxSet int) []string {
+	return []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SLOTKEEPER_DATA_DIR=" + dir, "SLOTKEEPER_DATABASE_URL=" + database,
+		"SLOTKEEPER_SECRET_KEY=" + base64.StdEncoding.EncodeToString(vault.NewKey()), "SLOTKEEPER_ADMIN_PASSWORD=for the benchmark only",
+		"SLOTKEEPER_LISTEN=" + address, "SLOTKEEPER_MAX_SET=" + strconv.Itoa(maxSet), "SLOTKEEPER_LOG_FORMAT=json",
+	}
+}
+
+// connection is what the command connect prints.
+type connection struct {
+	ID     string `json:"id"`
+	URL    string `json:"webhook_url"`
+	Secret string `json:"signing_secret"`
+}
+
+// connect migrates a database and makes a generic connection in it.
+func (b *bench) connect(ctx context.Context, env []string) (connection, error) {
+	var c connection
+	cmd := exec.CommandContext(ctx, b.binary, "connect", "generic", "--name", "Benchmark") //nolint:gosec // G204: whoever measures names the program
+	cmd.Env = env
+	out, err := output(cmd)
+	if err != nil {
+		return c, err
+	}
+	if err := json.Unmarshal(out, &c); err != nil {
+		return c, fmt.Errorf("connect: %w", err)
+	}
+	return c, nil
+}
+
+// serve starts a server on an empty database ("" is the embedded one) and makes
+// the people known that the load books.
+func (b *bench) serve(ctx context.Context, database string, maxSet int) (*server, error) {
+	dir, err := os.MkdirTemp(b.dir, "data-")
+	if err != nil {
+		return nil, err
+	}
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	env := b.environment(dir, database, address, maxSet)
+	conn, err := b.connect(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	webhook, err := url.Parse(conn.URL)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{
+		account: account{host: address, path: webhook.Path, secret: conn.Secret, last: &atomic.Int64{}},
+		cmd:     exec.Command(b.binary, "serve"), //nolint:gosec,noctx // G204: see connect; stop ends it, and it is asked to
+		exited:  make(chan struct{}),
+	}
+	if s.log, err = os.Create(filepath.Join(dir, "log")); err != nil { //nolint:gosec // G304: a directory of ours
+		return nil, err
+	}
+	s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = env, s.log, s.log
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = s.cmd.Wait() // whether it was asked to is known elsewhere
+		close(s.exited)
+	}()
+	if err = s.waitReady(ctx); err == nil {
+		err = prepare(ctx, s.account, s.walls())
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	return s, nil
+}
+
+const (
+	startTimeout = 30 * time.Second
+	stopTimeout  = 30 * time.Second
+)
+
+func (s *server) waitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if s.ready(ctx) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the server is not ready: %w", ctx.Err())
+		case <-s.exited:
+			b, _ := os.ReadFile(s.log.Name()) // it only adds to what is wrong already
+			return fmt.Errorf("the server left: %s", bytes.TrimSpace(b))
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *server) ready(ctx context.Context) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.host+"/readyz", http.NoBody)
+	if err != nil {
+		return false
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+// stop asks the server to leave, and ends it when it does not.
+func (s *server) stop() error {
+	defer s.log.Close()
+	_ = s.cmd.Process.Signal(syscall.SIGTERM) // it may have left already
+	select {
+	case <-s.exited:
+		return nil
+	case <-time.After(stopTimeout):
+		_ = s.cmd.Process.Kill()
+		return errors.New("the server did not leave when it was asked to")
+	}
+}
+
+// clockTick is the unit of /proc/PID/stat: 1/100 s on all that Go runs on.
+const clockTick = 10 * time.Millisecond
+
+// cpu is the processor time that the server has used.
+func (s *server) cpu() (time.Duration, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	return cpuOf(string(b))
+}
+
+func cpuOf(stat string) (time.Duration, error) {
+	// The name, in brackets, may hold anything.
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	const utime, stime = 11, 12
+	if len(fields) <= stime {
+		return 0, fmt.Errorf("/proc/PID/stat is %q", stat)
+	}
+	user, err1 := strconv.ParseInt(fields[utime], 10, 64)
+	system, err2 := strconv.ParseInt(fields[stime], 10, 64)
+	return time.Duration(user+system) * clockTick, errors.Join(err1, err2)
+}
+
+// peak is the most memory that the server has had resident, in bytes.
+func (s *server) peak() (int64, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	return peakOf(string(b))
+}
+
+func peakOf(status string) (int64, error) {
+	for line := range strings.Lines(status) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			return kib << 10, err
+		}
+	}
+	return 0, errors.New("/proc/PID/status has no VmHWM")
+}
+
+func freeAddress(ctx context.Context) (string, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// output runs a command and returns what it prints; what it complains of is the
+// error's.
+func output(cmd *exec.Cmd) ([]byte, error) {
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return nil, fmt.Errorf("%s: %w: %s%s", filepath.Base(cmd.Path), err, bytes.TrimSpace(exit.Stderr), bytes.TrimSpace(out))
+	}
+	return out, err
+}
