@@ -144,8 +144,8 @@ func Next(from Status, a Action, g Guard) (Status, error) {
 	return Status(m.Current()), nil
 }
 
-// Allowed lists the states that the event may lead to from a state, for whoever
-// asks what would have been possible. Empty when it is refused.
+// Allowed lists the events that the table has a row for from a state, for whoever
+// asks what would have been possible.
 func Allowed(from Status) []Action {
 	var out []Action
 	for _, r := range rules {

@@ -1,6 +1,7 @@
 package booking
 
 import (
+	"context"
 	"time"
 
 	"github.com/google/uuid"
@@ -127,6 +128,23 @@ const (
 type List[T any] struct {
 	Items []T
 	Next  string
+}
+
+// Everything reads all pages of a list that is known to be short.
+func Everything[T any](ctx context.Context, read func(context.Context, Filter, Page) (List[T], error)) ([]T, error) {
+	var all []T
+	p := Page{Limit: MaxLimit}
+	for {
+		l, err := read(ctx, Filter{}, p)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, l.Items...)
+		if l.Next == "" {
+			return all, nil
+		}
+		p.Cursor = l.Next
+	}
 }
 
 // Tally counts the transitions of a filter that share provider, outcome and

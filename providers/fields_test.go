@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -122,8 +123,12 @@ func TestMatchSecret(t *testing.T) {
 		{Secrets{Previous: "a"}, ByPrevious},
 		{Secrets{Current: "a", Previous: "b"}, ByCurrent},
 	} {
-		if by, ok := MatchSecret(c.s, all); by != c.want || ok != (c.want != "") {
-			t.Errorf("%+v: %q", c.s, by)
+		var none error
+		if c.want == "" {
+			none = ErrSignatureInvalid
+		}
+		if by, err := MatchSecret(c.s, all); by != c.want || !errors.Is(err, none) {
+			t.Errorf("%+v: %q, %v", c.s, by, err)
 		}
 	}
 }

@@ -7,16 +7,17 @@ import (
 	"encoding/hex"
 )
 
-// MatchSecret asks match about each secret that there is and says which one fits.
-// An empty secret is never asked about: it verifies nothing.
-func MatchSecret(s Secrets, match func(secret string) bool) (by string, ok bool) {
+// MatchSecret asks match about each secret that there is and says which one fits,
+// or ErrSignatureInvalid. An empty secret is never asked about: it verifies
+// nothing.
+func MatchSecret(s Secrets, match func(secret string) bool) (by string, err error) {
 	if s.Current != "" && match(s.Current) {
-		return ByCurrent, true
+		return ByCurrent, nil
 	}
 	if s.Previous != "" && match(s.Previous) {
-		return ByPrevious, true
+		return ByPrevious, nil
 	}
-	return "", false
+	return "", ErrSignatureInvalid
 }
 
 // SumHex is the lower-case hex HMAC-SHA256 of the parts, one after the other.

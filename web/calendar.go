@@ -241,11 +241,11 @@ type names struct {
 }
 
 func (s *server) names(ctx context.Context) (names, error) {
-	resources, err := everything(ctx, s.Records.Resources)
+	resources, err := booking.Everything(ctx, s.Records.Resources)
 	if err != nil {
 		return names{}, err
 	}
-	connections, err := everything(ctx, s.Records.Connections)
+	connections, err := booking.Everything(ctx, s.Records.Connections)
 	if err != nil {
 		return names{}, err
 	}

@@ -129,7 +129,7 @@ func (c *connectionCache) once(ctx context.Context, key string, read func(contex
 
 func (c *connectionCache) readList(ctx context.Context) {
 	_ = c.once(ctx, "", func(ctx context.Context) error { // kept as c.failed
-		all, err := everything(ctx, c.records.Connections)
+		all, err := booking.Everything(ctx, c.records.Connections)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.listed, c.failed = c.now(), err

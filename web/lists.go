@@ -28,7 +28,7 @@ type connectionRow struct {
 // page says which.
 func (s *server) connectionsPage(c echo.Context) error {
 	ctx := c.Request().Context()
-	all, err := everything(ctx, s.Records.Connections)
+	all, err := booking.Everything(ctx, s.Records.Connections)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ type resourcesView struct {
 }
 
 func (s *server) resourcesPage(c echo.Context) error {
-	all, err := everything(c.Request().Context(), s.Records.Resources)
+	all, err := booking.Everything(c.Request().Context(), s.Records.Resources)
 	if err != nil {
 		return err
 	}

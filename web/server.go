@@ -146,23 +146,6 @@ type server struct {
 	health    *health
 }
 
-// everything reads all pages of a list that is known to be short.
-func everything[T any](ctx context.Context, read func(context.Context, booking.Filter, booking.Page) (booking.List[T], error)) ([]T, error) {
-	var all []T
-	p := booking.Page{Limit: booking.MaxLimit}
-	for {
-		l, err := read(ctx, booking.Filter{}, p)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, l.Items...)
-		if l.Next == "" {
-			return all, nil
-		}
-		p.Cursor = l.Next
-	}
-}
-
 // New is the server of the main listener.
 func New(deps Deps) (http.Handler, error) {
 	if err := deps.validate(); err != nil {

@@ -53,7 +53,7 @@ func (s *Store) KeepFailed(ctx context.Context, p booking.Post, cause error, now
 		if _, err := lockLedger(tx); err != nil {
 			return err
 		}
-		l := &loader{Store: s, tx: tx, st: booking.NewState()}
+		l := s.loader(tx)
 		if err := l.copies([]booking.Post{p}); err != nil {
 			return err
 		}

@@ -146,10 +146,3 @@ func (s *Store) Tally(ctx context.Context, f booking.Filter) ([]booking.Tally, e
 		Group("b.provider, t.outcome, t.reason").Order("b.provider, t.outcome, t.reason").Find(&out).Error
 	return out, classify(err)
 }
-
-// HighestSeq is the newest transition's number, 0 before the first: it tells a
-// page that watches whether anything happened.
-func (s *Store) HighestSeq(ctx context.Context) (int64, error) {
-	l, err := s.Ledger(ctx)
-	return l.Seq, err
-}

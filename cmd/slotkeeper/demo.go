@@ -15,6 +15,7 @@ import (
 	"slotkeeper/booking/access"
 	"slotkeeper/booking/vault"
 	"slotkeeper/providers"
+	"slotkeeper/web"
 )
 
 func (c *cli) demoCommand() *cobra.Command {
@@ -95,10 +96,10 @@ Acuity, played by us, was asked for what its posts only hinted at.
 Posted %d signed deliveries: %d processed, %d copies known, %d conflict, %d refused, %d waiting, %d said nothing new.
 The calendar shows the double booking that was refused its slot; Audit shows why.
 
-    %s/link/%s
+    %s%s
 
 The link signs in once. Stop with Ctrl-C; nothing is kept.
-`, sum(counts), counts["processed"], counts["duplicate"], counts["conflict"], counts["rejected"], counts["waiting"], counts["unchanged"], c.cfg.publicURL, link)
+`, sum(counts), counts["processed"], counts["duplicate"], counts["conflict"], counts["rejected"], counts["waiting"], counts["unchanged"], c.cfg.publicURL, web.LinkPath(link))
 	return nil
 }
 

@@ -146,29 +146,9 @@ func (i *installation) resource(ctx context.Context, id uuid.UUID) (booking.Reso
 }
 
 func (i *installation) connections(ctx context.Context) ([]providers.Connection, error) {
-	return everyPage(func(p booking.Page) (booking.List[providers.Connection], error) {
-		return i.store.Connections(ctx, booking.Filter{}, p)
-	})
+	return booking.Everything(ctx, i.store.Connections)
 }
 
 func (i *installation) resources(ctx context.Context) ([]booking.ResourceView, error) {
-	return everyPage(func(p booking.Page) (booking.List[booking.ResourceView], error) {
-		return i.store.Resources(ctx, booking.Filter{}, p)
-	})
-}
-
-func everyPage[T any](list func(booking.Page) (booking.List[T], error)) ([]T, error) {
-	var out []T
-	page := booking.Page{Limit: booking.MaxLimit}
-	for {
-		l, err := list(page)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, l.Items...)
-		if l.Next == "" {
-			return out, nil
-		}
-		page.Cursor = l.Next
-	}
+	return booking.Everything(ctx, i.store.Resources)
 }

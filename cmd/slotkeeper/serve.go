@@ -39,7 +39,7 @@ func (c *cli) serveCommand() *cobra.Command {
 					return err
 				}
 				if link != "" {
-					fmt.Fprintf(c.stderr, "\nNobody can sign in yet. Open this link once, within a day, to make the administrator:\n\n    %s/link/%s\n\n", c.cfg.publicURL, link)
+					fmt.Fprintf(c.stderr, "\nNobody can sign in yet. Open this link once, within a day, to make the administrator:\n\n    %s%s\n\n", c.cfg.publicURL, web.LinkPath(link))
 				}
 				return c.serve(cmd.Context(), inst, c.logger(), nil)
 			})

@@ -9,6 +9,7 @@ import (
 
 	"slotkeeper/booking"
 	"slotkeeper/booking/access"
+	"slotkeeper/web"
 )
 
 func (c *cli) userCommand() *cobra.Command {
@@ -40,7 +41,7 @@ func (c *cli) userAdd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				out.Link = c.cfg.publicURL.JoinPath("link", link).String()
+				out.Link = c.cfg.publicURL.String() + web.LinkPath(link)
 			}
 			if *asJSON {
 				return c.printJSON(out)

@@ -55,15 +55,15 @@ func (p *Provider) Verify(r providers.Request, s providers.Secrets, now time.Tim
 	if err != nil || len(signatures) == 0 {
 		return "", providers.ErrSignatureInvalid
 	}
-	by, ok := providers.MatchSecret(s, func(secret string) bool {
+	by, err := providers.MatchSecret(s, func(secret string) bool {
 		fits := false
 		for _, v1 := range signatures {
 			fits = providers.FitsHex(v1, secret, []byte(stamp), []byte("."), r.Body) || fits
 		}
 		return fits
 	})
-	if !ok {
-		return "", providers.ErrSignatureInvalid
+	if err != nil {
+		return "", err
 	}
 	if age := now.Sub(time.Unix(seconds, 0)); age > p.tolerance || age < -aheadTolerance {
 		return "", providers.ErrSignatureTooOld

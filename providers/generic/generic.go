@@ -56,13 +56,9 @@ func (*Provider) Verify(r providers.Request, s providers.Secrets, now time.Time)
 
 func verifyHex(r providers.Request, s providers.Secrets, _ time.Time) (string, error) {
 	signature := strings.TrimPrefix(strings.TrimSpace(r.Header.Get(signatureHeader)), "sha256=")
-	by, ok := providers.MatchSecret(s, func(secret string) bool {
+	return providers.MatchSecret(s, func(secret string) bool {
 		return providers.FitsHex(signature, secret, r.Body)
 	})
-	if !ok {
-		return "", providers.ErrSignatureInvalid
-	}
-	return by, nil
 }
 
 // verifyStandard leaves the age to us: the library reads the clock itself, and
@@ -71,15 +67,15 @@ func verifyStandard(r providers.Request, s providers.Secrets, now time.Time) (st
 	if r.Header.Get(standardwebhooks.HeaderWebhookSignature) == "" {
 		return "", providers.ErrSignatureMissing
 	}
-	by, ok := providers.MatchSecret(s, func(secret string) bool {
+	by, err := providers.MatchSecret(s, func(secret string) bool {
 		fits := false
 		for _, w := range standardKeys(secret) {
 			fits = w.VerifyIgnoringTimestamp(r.Body, r.Header) == nil || fits
 		}
 		return fits
 	})
-	if !ok {
-		return "", providers.ErrSignatureInvalid
+	if err != nil {
+		return "", err
 	}
 	seconds, err := strconv.ParseInt(r.Header.Get(standardwebhooks.HeaderWebhookTimestamp), 10, 64)
 	if err != nil {

@@ -71,8 +71,8 @@ func testBooking(t *testing.T, b *Bench) {
 	if err := b.SQL.QueryRowContext(t.Context(), "SELECT raw_body FROM webhook_receipts").Scan(&sealed); err != nil || bytes.Contains(sealed, post.Body) {
 		t.Errorf("the body lies in clear: %q, %v", sealed, err)
 	}
-	if seq, err := b.HighestSeq(t.Context()); err != nil || seq != 1 {
-		t.Errorf("highest seq %d: %v", seq, err)
+	if l, err := b.Ledger(t.Context()); err != nil || l.Seq != 1 {
+		t.Errorf("highest seq %d: %v", l.Seq, err)
 	}
 }
 
