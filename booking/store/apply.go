@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"gorm.io/gorm"
 
 	"slotkeeper/booking"
 )
@@ -27,7 +26,7 @@ func (s *Store) Apply(ctx context.Context, set []booking.Post, now time.Time) ([
 		deliveries = append(deliveries, p.Delivery)
 	}
 	var answers []booking.Answer
-	err := s.inTx(ctx, func(tx *gorm.DB) error { //nolint:contextcheck // what Decide does in memory is not to be broken off
+	err := s.inTrips(ctx, func(tx *transaction) error { //nolint:contextcheck // what Decide does in memory is not to be broken off
 		st, err := s.load(tx, set)
 		if err != nil {
 			return err
@@ -49,23 +48,30 @@ func (s *Store) Apply(ctx context.Context, set []booking.Post, now time.Time) ([
 // that a replay may mend. A copy of a receipt that is stored stays a copy.
 func (s *Store) KeepFailed(ctx context.Context, p booking.Post, cause error, now time.Time) (booking.Answer, error) {
 	var answer booking.Answer
-	err := s.inTx(ctx, func(tx *gorm.DB) error {
-		if _, err := lockLedger(tx); err != nil {
+	err := s.inTrips(ctx, func(tx *transaction) error { //nolint:contextcheck // trips have the transaction's
+		l, t := s.loader(tx), tx.trip()
+		askLedger(t)
+		copies, pokes := askCopies(t, []booking.Post{p})
+		if err := t.make(); err != nil {
 			return err
 		}
-		l := s.loader(tx)
-		if err := l.copies([]booking.Post{p}); err != nil {
+		if err := l.readCopies([]booking.Post{p}, copies, pokes); err != nil {
 			return err
 		}
+		save := tx.trip()
 		if r, ok := l.st.Receipts[keyOf(p)]; ok && p.Settles {
 			r.Status, r.Reason, r.Code, r.Error = booking.StatusFailed, booking.NoReason, booking.CodeApplyFailed, failure(cause)
 			answer = booking.Answer{ReceiptID: r.ID, Status: r.Status, Code: r.Code, Error: r.Error}
-			return s.settle(tx, r, p, now)
+			if err := s.settle(save, r, p, now); err != nil {
+				return err
+			}
+			return save.make()
 		} else if ok {
 			answer = booking.Answer{
 				ReceiptID: r.ID, Status: booking.StatusDuplicate, Original: r.Status, Reason: r.Reason, Code: r.Code, Error: r.Error,
 			}
-			return insert(tx, []deliveryRow{deliveryFromDomain(p, answer)})
+			insertRows(save, []deliveryRow{deliveryFromDomain(p, answer)})
+			return save.make()
 		}
 		r := booking.Receipt{
 			ID: p.ReceiptID, ConnectionID: p.ConnectionID, EventKey: p.EventKey, Kind: p.Kind, Actor: p.Actor,
@@ -79,10 +85,9 @@ func (s *Store) KeepFailed(ctx context.Context, p booking.Post, cause error, now
 		if err != nil {
 			return err
 		}
-		if err := insert(tx, []receiptRow{row}); err != nil {
-			return err
-		}
-		if err := insert(tx, []deliveryRow{deliveryFromDomain(p, answer)}); err != nil {
+		insertRows(save, []receiptRow{row})
+		insertRows(save, []deliveryRow{deliveryFromDomain(p, answer)})
+		if err := save.make(); err != nil {
 			return err
 		}
 		return s.queue(tx, []booking.Receipt{r})

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"gorm.io/gorm"
 
 	"slotkeeper/booking"
 	"slotkeeper/providers"
@@ -33,7 +32,7 @@ type claimRow struct {
 func (s *Store) Claim(ctx context.Context, receipt uuid.UUID, now time.Time) (providers.Claim, error) {
 	var claim providers.Claim
 	var row claimRow
-	err := s.inTx(ctx, func(tx *gorm.DB) error {
+	err := s.inTrips(ctx, func(tx *transaction) error { //nolint:contextcheck // trips have the transaction's
 		if _, err := lockLedger(tx); err != nil {
 			return err
 		}

@@ -68,7 +68,7 @@ func (s *Store) CreateConnection(ctx context.Context, c providers.Connection) er
 	if c.API.Token != "" {
 		row.APIToken = s.seal(c.ID, c.API.Token)
 	}
-	return classify(insert(s.write.WithContext(ctx), []connectionRow{row}))
+	return classify(s.write.WithContext(ctx).Create(&row).Error)
 }
 
 func (s *Store) seal(connection uuid.UUID, secret string) []byte {

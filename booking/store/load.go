@@ -6,45 +6,88 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
-	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"slotkeeper/booking"
+	"slotkeeper/migrations"
 )
 
-// loader gathers a booking.State. It reads in rounds: what one round finds
-// tells what the next asks for. A round's statements are as many whatever the
-// set's size; rows that were read are not asked for again.
+// loader gathers a booking.State in trips: what one finds tells what the next
+// asks for, and nothing is asked for twice. Most sets take two, one to what they
+// name and one to what stands around it.
 type loader struct {
 	*Store
-	tx *gorm.DB
+	tx *transaction
 	st *booking.State
 	// events of the set that are no copies, and those that wait for bookings
 	// of theirs.
 	events []*booking.Event
 
-	refs   map[booking.Ref]bool              // whose bookings, links and attendances are read
+	refs     asked[booking.Ref] // whose bookings, chains, links and attendances are read
+	meetings asked[uuid.UUID]   // sessions that are read with all their bookings
+	others   asked[uuid.UUID]   // and those that are read without the canceled ones
+	names    asked[string]      // of identities
+	hosting  asked[string]      // names of hosts whose sessions are read
+
 	told   map[booking.IdentityKey][]string  // e-mails that events tell of hosts first
 	mapped map[booking.IdentityKey]uuid.UUID // what MapIdentity is about to map
-	chains map[uuid.UUID]bool
 	// places are the sessions whose surroundings are read.
 	places map[uuid.UUID]bool
 }
 
-func (s *Store) loader(tx *gorm.DB) *loader {
+func (s *Store) loader(tx *transaction) *loader {
 	return &loader{
-		Store: s, tx: tx, st: booking.NewState(), refs: map[booking.Ref]bool{}, chains: map[uuid.UUID]bool{},
+		Store: s, tx: tx, st: booking.NewState(),
 		told: map[booking.IdentityKey][]string{}, mapped: map[booking.IdentityKey]uuid.UUID{}, places: map[uuid.UUID]bool{},
 	}
 }
 
+// asked is what is to be read, each once.
+type asked[K comparable] struct {
+	known map[K]bool
+	next  []K
+}
+
+func (a *asked[K]) add(keys ...K) {
+	if a.known == nil {
+		a.known = map[K]bool{}
+	}
+	var none K
+	for _, k := range keys {
+		if k != none && !a.known[k] {
+			a.known[k] = true
+			a.next = append(a.next, k)
+		}
+	}
+}
+
+func (a *asked[K]) take() []K {
+	out := a.next
+	a.next = nil
+	return out
+}
+
 // load reads what the set touches; what that is, booking.State says.
-func (s *Store) load(tx *gorm.DB, set []booking.Post) (*booking.State, error) {
+func (s *Store) load(tx *transaction, set []booking.Post) (*booking.State, error) {
 	l := s.loader(tx)
-	if err := l.ledger(); err != nil {
+	for _, p := range set {
+		if p.Event != nil {
+			l.follow(p.Event)
+		}
+	}
+	// The lock comes first, for what is read before it may be old already. Copies
+	// are asked for together with what they would be about: most are none.
+	t := tx.trip()
+	ledger := askLedger(t)
+	copies, pokes := askCopies(t, set)
+	found := l.ask(t)
+	if err := t.make(); err != nil {
 		return nil, err
 	}
-	if err := l.copies(set); err != nil {
+	var err error
+	if l.st.Ledger, err = readLedger(ledger); err != nil {
+		return nil, err
+	}
+	if err := l.readCopies(set, copies, pokes); err != nil {
 		return nil, err
 	}
 	for _, p := range set {
@@ -55,12 +98,17 @@ func (s *Store) load(tx *gorm.DB, set []booking.Post) (*booking.State, error) {
 	if len(l.events) == 0 {
 		return l.st, nil
 	}
-	for _, step := range []func() error{l.follow, l.ownSessions, l.newlyMapped, l.surroundings, l.resources} {
-		if err := step(); err != nil {
-			return nil, err
-		}
+	if err := found(); err != nil {
+		return nil, err
 	}
-	return l.st, nil
+	if err := l.rest(); err != nil {
+		return nil, err
+	}
+	l.newlyMapped()
+	if err := l.rest(); err != nil {
+		return nil, err
+	}
+	return l.st, l.surroundings()
 }
 
 func keyOf(p booking.Post) booking.ReceiptKey {
@@ -68,71 +116,66 @@ func keyOf(p booking.Post) booking.ReceiptKey {
 }
 
 type ledgerRow struct {
-	ID   int
 	Seq  int64
 	Head []byte
 }
 
 func (ledgerRow) TableName() string { return "ledger" }
 
-// lockLedger makes this transaction the one writer. SQLite's is already: its
+// askLedger makes this transaction the one writer. SQLite's is already: its
 // transactions begin by taking the file's lock.
-func lockLedger(tx *gorm.DB) (booking.Ledger, error) {
-	var row ledgerRow
-	if err := tx.Clauses(clause.Locking{Strength: "UPDATE"}).Where("id = 1").Take(&row).Error; err != nil {
-		return booking.Ledger{}, fmt.Errorf("store: lock the ledger: %w", err)
+func askLedger(t *trip) *[]ledgerRow {
+	if t.tx.dialect == migrations.SQLite {
+		return read[ledgerRow](t, "WHERE id = 1")
 	}
-	out := booking.Ledger{Seq: row.Seq}
+	return read[ledgerRow](t, "WHERE id = 1 FOR UPDATE")
+}
+
+func readLedger(rows *[]ledgerRow) (booking.Ledger, error) {
+	var out booking.Ledger
+	if len(*rows) != 1 {
+		return out, fmt.Errorf("store: the ledger has %d rows", len(*rows))
+	}
+	row := (*rows)[0]
+	out.Seq = row.Seq
 	if copy(out.Head[:], row.Head) != len(out.Head) {
 		return out, fmt.Errorf("store: the ledger's head has %d bytes", len(row.Head))
 	}
 	return out, nil
 }
 
-func (l *loader) ledger() (err error) {
-	l.st.Ledger, err = lockLedger(l.tx)
-	return err
-}
-
-// maxIn is how many values one IN list may have.
-const maxIn = 512
-
-// in reads the rows whose column has one of the values. Lists are filled up to
-// a power of two, so that the database sees few different statements.
-func in[R, V any](tx *gorm.DB, column string, values []V) ([]R, error) {
-	var out []R
-	for part := range slices.Chunk(values, maxIn) {
-		n := 1
-		for n < len(part) {
-			n *= 2
-		}
-		list := slices.Clone(part)
-		for len(list) < n {
-			list = append(list, part[len(part)-1])
-		}
-		var rows []R
-		if err := tx.Where(column+" IN ?", list).Find(&rows).Error; err != nil {
-			return nil, fmt.Errorf("store: load by %s: %w", column, err)
-		}
-		out = append(out, rows...)
+func lockLedger(tx *transaction) (booking.Ledger, error) {
+	t := tx.trip()
+	rows := askLedger(t)
+	if err := t.make(); err != nil {
+		return booking.Ledger{}, err
 	}
-	return out, nil
+	return readLedger(rows)
 }
 
-// copies reads the receipts that the set's deliveries may be copies of.
-func (l *loader) copies(set []booking.Post) error {
-	want := map[booking.ReceiptKey]booking.ReceiptKey{}
-	keys := map[string]bool{}
+// askCopies asks for the receipts that the set's deliveries may be copies of, and
+// for those that pokes of the set may join.
+func askCopies(t *trip, set []booking.Post) (copies, pokes *[]knownReceipt) {
+	keys, subjects := map[string]bool{}, map[string]bool{}
 	for _, p := range set {
-		k := storable(p.EventKey)
-		want[booking.ReceiptKey{ConnectionID: p.ConnectionID, EventKey: k}] = keyOf(p)
-		keys[k] = true
+		keys[storable(p.EventKey)] = true
+		if p.Poke {
+			subjects[storable(p.Subject)] = true
+		}
 	}
-	rows, err := in[knownReceipt](l.tx, "event_key", sortedKeys(keys))
-	if err != nil {
-		return err
+	copies, pokes = read[knownReceipt](t, "WHERE event_key = any(?)", sortedKeys(keys)), new([]knownReceipt)
+	if len(subjects) > 0 {
+		pokes = read[knownReceipt](t, "WHERE subject = any(?) AND poke AND status = 'pending' AND claimed_at IS NULL", sortedKeys(subjects))
 	}
-	for _, r := range rows {
+	return copies, pokes
+}
+
+func (l *loader) readCopies(set []booking.Post, copies, pokes *[]knownReceipt) error {
+	want := map[booking.ReceiptKey]booking.ReceiptKey{}
+	for _, p := range set {
+		want[booking.ReceiptKey{ConnectionID: p.ConnectionID, EventKey: storable(p.EventKey)}] = keyOf(p)
+	}
+	for _, r := range *copies {
 		key, ok := want[booking.ReceiptKey{ConnectionID: r.ConnectionID, EventKey: r.EventKey}]
 		if !ok {
 			continue
@@ -144,26 +187,7 @@ func (l *loader) copies(set []booking.Post) error {
 		receipt.EventKey = key.EventKey
 		l.st.Receipts[key] = receipt
 	}
-	return l.pokes(set)
-}
-
-// pokes reads the receipts that pokes of the set may join.
-func (l *loader) pokes(set []booking.Post) error {
-	subjects := map[string]bool{}
-	for _, p := range set {
-		if p.Poke {
-			subjects[storable(p.Subject)] = true
-		}
-	}
-	if len(subjects) == 0 {
-		return nil
-	}
-	open := l.tx.Where("poke AND status = 'pending' AND claimed_at IS NULL").Session(fresh)
-	rows, err := in[knownReceipt](open, "subject", sortedKeys(subjects))
-	if err != nil {
-		return err
-	}
-	for _, r := range rows {
+	for _, r := range *pokes {
 		receipt, err := l.receiptToDomain(r)
 		if err != nil {
 			return err
@@ -185,203 +209,186 @@ func refsOf(e *booking.Event) []booking.Ref {
 	return out
 }
 
-// follow reads the bookings, attendances and links of all identities that the
-// events name, that links lead to, and that stand in the same chains, with the
-// events that wait for them.
-func (l *loader) follow() error {
-	var next []booking.Ref
-	for _, e := range l.events {
-		next = append(next, refsOf(e)...)
+// follow has all read that an event names.
+func (l *loader) follow(e *booking.Event) {
+	l.followRefs(refsOf(e)...)
+	if e.Session.ExternalID != "" {
+		l.meetings.add(booking.SessionID(e.Source, e.Session.ExternalID))
 	}
+	for _, h := range e.Session.Hosts {
+		l.names.add(h.ExternalID, h.Email)
+	}
+}
+
+func (l *loader) followRefs(refs ...booking.Ref) {
+	l.refs.add(refs...)
+	for _, r := range refs {
+		l.meetings.add(booking.SessionID(r.Source, r.ExternalID))
+	}
+}
+
+// rest makes trips until nothing is left to ask for.
+func (l *loader) rest() error {
 	for {
-		next = slices.DeleteFunc(next, func(r booking.Ref) bool { return l.refs[r] })
-		if len(next) == 0 {
+		t := l.tx.trip()
+		found := l.ask(t)
+		if len(t.steps) == 0 {
 			return nil
 		}
-		for _, r := range next {
-			l.refs[r] = true
+		if err := t.make(); err != nil {
+			return err
 		}
-		asked := wantRefs(next)
-		next = nil
-		for _, step := range []func(wanted) ([]booking.Ref, error){l.waiting, l.bookings, l.attendances, l.links} {
-			found, err := step(asked)
-			if err != nil {
+		if err := found(); err != nil {
+			return err
+		}
+	}
+}
+
+// ask puts into the trip whatever is to be asked for, and returns what takes in
+// the answers, and with them what is to be asked for next.
+func (l *loader) ask(t *trip) (found func() error) {
+	var takes []func() error
+	if refs := l.refs.take(); len(refs) > 0 {
+		takes = append(takes, l.askRefs(t, refs))
+	}
+	if names := l.names.take(); len(names) > 0 {
+		takes = append(takes, l.askIdentities(t, "WHERE external_id = any(?)", names))
+	}
+	if ids := l.meetings.take(); len(ids) > 0 {
+		takes = append(takes, l.askSessions(t, ids, ""))
+	}
+	if ids := l.others.take(); len(ids) > 0 {
+		takes = append(takes, l.askSessions(t, ids, " AND status <> 'canceled'"))
+	}
+	if hosts := l.hosting.take(); len(hosts) > 0 {
+		rows := read[sessionHostRow](t, "WHERE external_id = any(?)", hosts)
+		takes = append(takes, func() error {
+			for _, r := range *rows {
+				l.meetings.add(r.SessionID)
+			}
+			return nil
+		})
+	}
+	return func() error {
+		for _, take := range takes {
+			if err := take(); err != nil {
 				return err
 			}
-			next = append(next, found...)
 		}
+		return nil
 	}
 }
 
-// wanted are identities, as a set and as the values of their columns.
-type wanted struct {
-	refs  map[booking.Ref]bool
-	ids   []string
-	bases []string
-}
-
-func wantRefs(refs []booking.Ref) wanted {
-	w := wanted{refs: map[booking.Ref]bool{}}
-	ids, bases := map[string]bool{}, map[string]bool{}
+// askRefs asks for the bookings, attendances and links of identities, for the
+// bookings of the same chains, and for events that wait for any of them.
+func (l *loader) askRefs(t *trip, refs []booking.Ref) func() error {
+	want, ids, bases := map[booking.Ref]bool{}, map[string]bool{}, map[string]bool{}
+	subjects := make([]string, 0, len(refs))
 	for _, r := range refs {
-		w.refs[r], ids[r.ExternalID], bases[r.Source.Base] = true, true, true
-	}
-	w.ids, w.bases = sortedKeys(ids), sortedKeys(bases)
-	return w
-}
-
-// The ids are selective, and lead the indexes; the bases only spare rows of
-// other accounts that happen to use the same ids. Few sets name many bases.
-func (w wanted) scope(tx *gorm.DB) *gorm.DB {
-	if len(w.bases) > 64 {
-		return tx
-	}
-	return tx.Where("api_base IN ?", w.bases)
-}
-
-func (l *loader) waiting(w wanted) ([]booking.Ref, error) {
-	subjects := make([]string, 0, len(w.refs))
-	for r := range w.refs {
+		want[r], ids[r.ExternalID], bases[r.Source.Base] = true, true, true
 		subjects = append(subjects, storable(booking.Subject(r.Source, r.ExternalID)))
 	}
-	slices.Sort(subjects)
-	rows, err := in[knownReceipt](l.tx.Where("status = 'waiting'").Session(fresh), "subject", subjects)
-	if err != nil {
-		return nil, err
-	}
-	var out []booking.Ref
-	for _, r := range rows {
-		key := booking.ReceiptKey{ConnectionID: r.ConnectionID, EventKey: r.EventKey}
-		if known, ok := l.st.Receipts[key]; ok && known.Event != nil {
-			l.events = append(l.events, known.Event)
-			out = append(out, refsOf(known.Event)...)
-			continue
+	// The ids are selective, and lead the indexes; the bases only spare rows of
+	// other accounts that happen to use the same ids.
+	external, base := sortedKeys(ids), sortedKeys(bases)
+	waiting := read[knownReceipt](t, "WHERE subject = any(?) AND status = 'waiting'", subjects)
+	bookings := read[bookingRow](t, `WHERE chain_id IN (SELECT chain_id FROM bookings WHERE external_id = any(?) AND api_base = any(?))`, external, base)
+	attendances := read[attendanceRow](t, "WHERE external_id = any(?) AND api_base = any(?)", external, base)
+	links := query[bookingLinkRow](t, eitherEnd, external, base, external, base)
+	return func() error {
+		if err := l.takeWaiting(*waiting); err != nil {
+			return err
 		}
-		receipt, err := l.receiptToDomain(r)
-		if err != nil {
-			return nil, err
-		}
-		l.st.Receipts[key] = receipt
-		l.events = append(l.events, receipt.Event)
-		out = append(out, refsOf(receipt.Event)...)
-	}
-	return out, nil
-}
-
-func (l *loader) bookings(w wanted) ([]booking.Ref, error) {
-	rows, err := in[bookingRow](w.scope(l.tx).Session(fresh), "external_id", w.ids)
-	if err != nil {
-		return nil, err
-	}
-	chains := map[uuid.UUID]bool{}
-	var out []booking.Ref
-	keep := func(b booking.Booking) {
-		l.st.Bookings[b.ID] = b
-		if !l.chains[b.ChainID] {
-			chains[b.ChainID] = true
-		}
-		out = append(out, booking.Ref{Source: b.Source, ExternalID: b.ExternalID})
-	}
-	for _, r := range rows {
-		if b := r.toDomain(); w.refs[booking.Ref{Source: b.Source, ExternalID: b.ExternalID}] {
-			keep(b)
-		}
-	}
-	ids := slices.Collect(maps.Keys(chains))
-	maps.Copy(l.chains, chains)
-	if rows, err = in[bookingRow](l.tx, "chain_id", ids); err != nil {
-		return nil, err
-	}
-	for _, r := range rows {
-		keep(r.toDomain())
-	}
-	return out, nil
-}
-
-func (l *loader) attendances(w wanted) ([]booking.Ref, error) {
-	rows, err := in[attendanceRow](w.scope(l.tx).Session(fresh), "external_id", w.ids)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range rows {
-		if a := r.toDomain(); w.refs[booking.Ref{Source: a.Source, ExternalID: a.ExternalID}] {
-			l.st.Attendances[attendanceKey(a)] = a
-		}
-	}
-	return nil, nil
-}
-
-func (l *loader) links(w wanted) ([]booking.Ref, error) {
-	var out []booking.Ref
-	for _, column := range []string{"predecessor", "successor"} {
-		rows, err := in[bookingLinkRow](w.scope(l.tx).Session(fresh), column, w.ids)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range rows {
-			k := r.toDomain()
-			ends := []booking.Ref{{Source: k.Source, ExternalID: k.Predecessor}, {Source: k.Source, ExternalID: k.Successor}}
-			if w.refs[ends[0]] || w.refs[ends[1]] {
-				l.st.Links[linkKey(k)] = k
-				out = append(out, ends...)
+		l.takeBookings(want, *bookings)
+		for _, r := range *attendances {
+			if a := r.toDomain(); want[booking.Ref{Source: a.Source, ExternalID: a.ExternalID}] {
+				l.st.Attendances[attendanceKey(a)] = a
 			}
 		}
-	}
-	return out, nil
-}
-
-// ownSessions reads the sessions of all bookings so far, and those that the
-// events or identities name, with all their bookings.
-func (l *loader) ownSessions() error {
-	ids := map[uuid.UUID]bool{}
-	for _, b := range l.st.Bookings {
-		ids[b.SessionID] = true
-	}
-	for r := range l.refs {
-		ids[booking.SessionID(r.Source, r.ExternalID)] = true
-	}
-	for _, e := range l.events {
-		ids[booking.SessionID(e.Source, e.Session.ExternalID)] = true
-	}
-	found, err := l.sessions(ids)
-	if err != nil {
-		return err
-	}
-	return l.members(found, true)
-}
-
-// sessions reads sessions that are not loaded yet, with their claims and the
-// identities of their hosts, and returns the ids of those found.
-func (l *loader) sessions(ids map[uuid.UUID]bool) ([]uuid.UUID, error) {
-	var missing []uuid.UUID
-	for id := range ids {
-		if _, ok := l.st.Sessions[id]; !ok {
-			missing = append(missing, id)
+		for _, r := range *links {
+			k := r.toDomain()
+			ends := []booking.Ref{{Source: k.Source, ExternalID: k.Predecessor}, {Source: k.Source, ExternalID: k.Successor}}
+			if want[ends[0]] || want[ends[1]] {
+				l.st.Links[linkKey(k)] = k
+				l.followRefs(ends...)
+			}
 		}
+		return nil
 	}
-	rows, err := in[sessionRow](l.tx, "id", missing)
-	if err != nil {
-		return nil, err
-	}
-	var found []uuid.UUID
-	names := map[string]bool{}
+}
+
+// eitherEnd is a union, so that each half has its index.
+var eitherEnd = func() string {
+	half := "SELECT " + tableOf[bookingLinkRow]().list("") + " FROM links WHERE %s = any(?) AND api_base = any(?)"
+	return fmt.Sprintf(half, "predecessor") + " UNION ALL " + fmt.Sprintf(half, "successor")
+}()
+
+func (l *loader) takeWaiting(rows []knownReceipt) error {
 	for _, r := range rows {
-		s := r.toDomain()
-		l.st.Sessions[s.ID] = s
-		found = append(found, s.ID)
-		for _, h := range hostsOf(s) {
-			names[h.ExternalID], names[h.Email] = true, true
+		key := booking.ReceiptKey{ConnectionID: r.ConnectionID, EventKey: r.EventKey}
+		receipt, known := l.st.Receipts[key]
+		if !known || receipt.Event == nil {
+			var err error
+			if receipt, err = l.receiptToDomain(r); err != nil {
+				return err
+			}
+			l.st.Receipts[key] = receipt
+		}
+		l.events = append(l.events, receipt.Event)
+		l.follow(receipt.Event)
+	}
+	return nil
+}
+
+// takeBookings keeps the bookings that were asked for and those of their chains,
+// and has their identities and sessions read.
+func (l *loader) takeBookings(want map[booking.Ref]bool, rows []bookingRow) {
+	chains := map[uuid.UUID]bool{}
+	for _, r := range rows {
+		if want[booking.Ref{Source: booking.Source{Provider: r.Provider, Base: r.APIBase}, ExternalID: r.ExternalID}] {
+			chains[r.ChainID] = true
 		}
 	}
+	for _, r := range rows {
+		if !chains[r.ChainID] {
+			continue
+		}
+		b := r.toDomain()
+		l.st.Bookings[b.ID] = b
+		l.meetings.add(b.SessionID)
+		l.followRefs(booking.Ref{Source: b.Source, ExternalID: b.ExternalID})
+	}
+}
+
+// askSessions asks for sessions with their claims, their bookings and the
+// identities of their hosts.
+func (l *loader) askSessions(t *trip, ids []uuid.UUID, members string) func() error {
+	sessions := read[sessionRow](t, "WHERE id = any(?)", ids)
 	// The released too: a place that is taken again is the same row.
-	slots, err := in[slotRow](l.tx, "session_id", found)
-	if err != nil {
-		return nil, err
+	slots := read[slotRow](t, "WHERE session_id = any(?)", ids)
+	bookings := read[bookingRow](t, "WHERE session_id = any(?)"+members, ids)
+	identities := l.askIdentities(t,
+		"WHERE external_id IN (SELECT external_id FROM session_hosts WHERE session_id = any(?) UNION SELECT email FROM session_hosts WHERE session_id = any(?))", ids, ids)
+	return func() error {
+		for _, r := range *sessions {
+			s := r.toDomain()
+			l.st.Sessions[s.ID] = s
+			// The identities of those that count come along.
+			counting := s.EffectiveHosts()
+			for _, h := range hostsOf(s) {
+				if !slices.Contains(counting, h) {
+					l.names.add(h.ExternalID, h.Email)
+				}
+			}
+		}
+		for _, r := range *slots {
+			l.st.Slots[r.ID] = r.toDomain()
+		}
+		for _, r := range *bookings {
+			l.st.Bookings[r.ID] = r.toDomain()
+		}
+		return identities()
 	}
-	for _, r := range slots {
-		l.st.Slots[r.ID] = r.toDomain()
-	}
-	return found, l.identities(names)
 }
 
 // hostsOf are all hosts that a session may come to have by what is stored.
@@ -393,33 +400,15 @@ func hostsOf(s booking.Session) []booking.Host {
 	return out
 }
 
-// members reads the bookings of sessions, without the canceled ones unless all.
-func (l *loader) members(sessions []uuid.UUID, all bool) error {
-	tx := l.tx
-	if !all {
-		tx = tx.Where("status <> 'canceled'").Session(fresh)
+// askIdentities asks for all identities of some names, whoever uses them: names
+// are long and say whose they are.
+func (l *loader) askIdentities(t *trip, which string, args ...any) func() error {
+	rows := read[identityRow](t, which, args...)
+	return func() error {
+		for _, r := range *rows {
+			i := r.toDomain()
+			l.st.Identities[booking.IdentityKey{Source: i.Source, ExternalID: i.ExternalID}] = i
+		}
+		return nil
 	}
-	rows, err := in[bookingRow](tx, "session_id", sessions)
-	if err != nil {
-		return err
-	}
-	for _, r := range rows {
-		l.st.Bookings[r.ID] = r.toDomain()
-	}
-	return nil
-}
-
-// identities reads all identities of those names, whoever uses them: names are
-// long and say whose they are.
-func (l *loader) identities(names map[string]bool) error {
-	delete(names, "")
-	rows, err := in[identityRow](l.tx, "external_id", sortedKeys(names))
-	if err != nil {
-		return err
-	}
-	for _, r := range rows {
-		i := r.toDomain()
-		l.st.Identities[booking.IdentityKey{Source: i.Source, ExternalID: i.ExternalID}] = i
-	}
-	return nil
 }

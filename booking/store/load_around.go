@@ -2,10 +2,8 @@ package store
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,19 +12,9 @@ import (
 	"slotkeeper/migrations"
 )
 
-// newlyMapped reads the sessions of hosts whose resource an event may tell for
+// newlyMapped has the sessions of hosts read whose resource an event may tell for
 // the first time: they will claim it.
-func (l *loader) newlyMapped() error {
-	names := map[string]bool{}
-	for _, e := range l.events {
-		for _, h := range e.Session.Hosts {
-			names[h.ExternalID], names[h.Email] = true, true
-		}
-	}
-	if err := l.identities(names); err != nil {
-		return err
-	}
-	var hosts []string
+func (l *loader) newlyMapped() {
 	for _, e := range l.events {
 		for _, h := range e.Session.Hosts {
 			key := booking.IdentityKey{Source: e.Source, ExternalID: h.ExternalID}
@@ -37,29 +25,11 @@ func (l *loader) newlyMapped() error {
 				// the first; only an opaque id can have stood without one. Else
 				// every event would read all that its host ever had.
 				if h.Email != "" && h.ExternalID != h.Email {
-					hosts = append(hosts, h.ExternalID)
+					l.hosting.add(h.ExternalID)
 				}
 			}
 		}
 	}
-	return l.hosted(hosts)
-}
-
-// hosted reads the sessions of hosts of those names, with all their bookings.
-func (l *loader) hosted(hosts []string) error {
-	rows, err := in[sessionHostRow](l.tx, "external_id", hosts)
-	if err != nil {
-		return err
-	}
-	ids := map[uuid.UUID]bool{}
-	for _, r := range rows {
-		ids[r.SessionID] = true
-	}
-	found, err := l.sessions(ids)
-	if err != nil {
-		return err
-	}
-	return l.members(found, true)
 }
 
 // area is a resource in a time.
@@ -79,27 +49,27 @@ func (l *loader) surroundings() error {
 			l.places[id] = true
 			areas = append(areas, l.areasOf(id, held[id])...)
 		}
-		slots, err := l.slotsIn(areas)
-		if err != nil {
+		t := l.tx.trip()
+		around := l.askSlots(t, areas)
+		resources := l.askResources(t)
+		if err := t.make(); err != nil {
 			return err
 		}
-		ids := map[uuid.UUID]bool{}
-		for _, s := range slots {
-			l.st.Slots[s.ID] = s
-			ids[s.SessionID] = true
-		}
-		found, err := l.sessions(ids)
-		if err != nil {
+		around()
+		resources()
+		if err := l.rest(); err != nil {
 			return err
 		}
-		if err := l.members(found, false); err != nil {
-			return err
-		}
-		next, areas = l.waitingSessions(), nil
-		if len(next) == 0 {
-			return nil
+		if next, areas = l.waitingSessions(), nil; len(next) == 0 {
+			break
 		}
 	}
+	t := l.tx.trip()
+	resources := l.askResources(t)
+	if err := t.make(); err != nil {
+		return err
+	}
+	resources()
 	return nil
 }
 
@@ -199,36 +169,48 @@ func (l *loader) resourcesOf(source booking.Source, hosts []booking.Host) []uuid
 	return slices.Collect(maps.Keys(out))
 }
 
-// maxAreas is how many places one statement asks for.
-const maxAreas = 128
+// The bound on the start makes it a search of the index and not a walk through a
+// resource's past.
+const slotsInAreas = ` JOIN slots s ON s.resource_id = a.resource_id AND s.starts_at > a.bound AND s.starts_at < a.hi AND s.ends_at > a.lo
+	WHERE s.status <> 'released'`
 
-// slotsIn reads the claims in the areas that are not released. The bound on the
-// start makes it a search of the index and not a walk through a resource's past.
-func (l *loader) slotsIn(areas []area) ([]booking.Slot, error) {
+// askSlots asks for the claims in the areas that are not released, and then for
+// their sessions.
+func (l *loader) askSlots(t *trip, areas []area) (found func()) {
 	areas = distinct(areas)
-	first := "(?, ?, ?, ?)"
+	if len(areas) == 0 {
+		return func() {}
+	}
+	var rows *[]slotRow
+	columns := "SELECT DISTINCT " + tableOf[slotRow]().list("s.") + " FROM "
 	if l.dialect == migrations.Postgres {
-		first = "(?::uuid, ?::timestamptz, ?::timestamptz, ?::timestamptz)"
+		ids := make([]uuid.UUID, len(areas))
+		bounds, from, to := make([]time.Time, len(areas)), make([]time.Time, len(areas)), make([]time.Time, len(areas))
+		for i, a := range areas {
+			ids[i], bounds[i], from[i], to[i] = a.resource, a.from.Add(-booking.MaxLength), a.from, a.to
+		}
+		rows = query[slotRow](t, columns+"unnest(?::uuid[], ?::timestamptz[], ?::timestamptz[], ?::timestamptz[]) AS a (resource_id, bound, lo, hi)"+
+			slotsInAreas, ids, bounds, from, to)
+	} else {
+		list := make([][]string, len(areas))
+		for i, a := range areas {
+			list[i] = []string{
+				a.resource.String(), a.from.Add(-booking.MaxLength).UTC().Format(stampFormat), a.from.UTC().Format(stampFormat), a.to.UTC().Format(stampFormat),
+			}
+		}
+		// The order of a cross join is that of the text: the areas lead.
+		rows = query[slotRow](t, columns+"(SELECT value ->> 0 AS resource_id, value ->> 1 AS bound, value ->> 2 AS lo, value ->> 3 AS hi FROM json_each(?)) a CROSS"+
+			slotsInAreas, list)
 	}
-	var out []booking.Slot
-	for part := range slices.Chunk(areas, maxAreas) {
-		var rows []slotRow
-		query := "WITH area (resource_id, bound, lo, hi) AS (VALUES " + first + strings.Repeat(", (?, ?, ?, ?)", len(part)-1) + `)
-			SELECT DISTINCT s.id, s.session_id, s.resource_id, s.starts_at, s.ends_at, s.status, s.receipt_id
-			FROM area a JOIN slots s ON s.resource_id = a.resource_id AND s.starts_at > a.bound AND s.starts_at < a.hi AND s.ends_at > a.lo
-			WHERE s.status <> 'released'`
-		args := make([]any, 0, 4*len(part))
-		for _, a := range part {
-			args = append(args, a.resource, at(a.from.Add(-booking.MaxLength)), at(a.from), at(a.to))
-		}
-		if err := l.tx.Raw(query, args...).Scan(&rows).Error; err != nil {
-			return nil, fmt.Errorf("store: load the slots around: %w", err)
-		}
-		for _, r := range rows {
-			out = append(out, r.toDomain())
+	return func() {
+		for _, r := range *rows {
+			s := r.toDomain()
+			l.st.Slots[s.ID] = s
+			if !l.meetings.known[s.SessionID] {
+				l.others.add(s.SessionID)
+			}
 		}
 	}
-	return out, nil
 }
 
 // near is how far apart two areas of a resource may be and still be read as one:
@@ -258,23 +240,31 @@ func distinct(areas []area) []area {
 	return out
 }
 
-// resources reads what identities and claims refer to.
-func (l *loader) resources() error {
+// askResources asks for what identities and claims refer to, as far as it is not
+// read yet.
+func (l *loader) askResources(t *trip) (found func()) {
 	ids := map[uuid.UUID]bool{}
-	for _, i := range l.st.Identities {
-		if i.ResourceID != uuid.Nil {
-			ids[i.ResourceID] = true
+	add := func(id uuid.UUID) {
+		if _, known := l.st.Resources[id]; !known && id != uuid.Nil {
+			ids[id] = true
 		}
 	}
+	for _, i := range l.st.Identities {
+		add(i.ResourceID)
+	}
 	for _, s := range l.st.Slots {
-		ids[s.ResourceID] = true
+		add(s.ResourceID)
 	}
-	rows, err := in[resourceRow](l.tx, "id", slices.Collect(maps.Keys(ids)))
-	if err != nil {
-		return err
+	for _, id := range l.mapped {
+		add(id)
 	}
-	for _, r := range rows {
-		l.st.Resources[r.ID] = booking.Resource{ID: r.ID, Name: r.Name}
+	if len(ids) == 0 {
+		return func() {}
 	}
-	return nil
+	rows := read[resourceRow](t, "WHERE id = any(?)", slices.Collect(maps.Keys(ids)))
+	return func() {
+		for _, r := range *rows {
+			l.st.Resources[r.ID] = booking.Resource{ID: r.ID, Name: r.Name}
+		}
+	}
 }

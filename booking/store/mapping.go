@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"gorm.io/gorm"
-
 	"slotkeeper/booking"
 )
 
@@ -16,27 +14,19 @@ import (
 //nolint:contextcheck // what Remap does in memory is not to be broken off
 func (s *Store) MapIdentity(ctx context.Context, id booking.Identity, to booking.Resource, by booking.Actor, now time.Time) (int, error) {
 	changed := 0
-	err := s.inTx(ctx, func(tx *gorm.DB) error {
+	err := s.inTrips(ctx, func(tx *transaction) (err error) {
 		l := s.loader(tx)
-		if err := l.ledger(); err != nil {
+		if l.st.Ledger, err = lockLedger(tx); err != nil {
 			return err
 		}
 		l.mapped[booking.IdentityKey{Source: id.Source, ExternalID: id.ExternalID}] = to.ID
-		for _, step := range []func() error{
-			func() error { return l.identities(map[string]bool{id.ExternalID: true}) },
-			func() error { return l.hosted([]string{id.ExternalID}) },
-			l.surroundings, l.resources,
-			func() error {
-				rows, err := in[resourceRow](tx, "id", []any{to.ID})
-				for _, r := range rows {
-					l.st.Resources[r.ID] = booking.Resource{ID: r.ID, Name: r.Name}
-				}
-				return err
-			},
-		} {
-			if err := step(); err != nil {
-				return err
-			}
+		l.names.add(id.ExternalID)
+		l.hosting.add(id.ExternalID)
+		if err := l.rest(); err != nil {
+			return err
+		}
+		if err := l.surroundings(); err != nil {
+			return err
 		}
 		if known, ok := l.st.Identities[booking.IdentityKey{Source: id.Source, ExternalID: id.ExternalID}]; ok {
 			id.Email = known.Email

@@ -2,10 +2,13 @@ package store
 
 import (
 	"encoding/base64"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
+	"gorm.io/gorm"
 
 	"slotkeeper/booking"
 )
@@ -89,4 +92,29 @@ func pageOf[R, T any](rows []R, limit int, item func(R) T, cursor func(R) string
 		out.Items = append(out.Items, item(r))
 	}
 	return out
+}
+
+// maxIn is how many values one IN list may have.
+const maxIn = 512
+
+// in reads the rows whose column has one of the values. Lists are filled up to
+// a power of two, so that the database sees few different statements.
+func in[R, V any](tx *gorm.DB, column string, values []V) ([]R, error) {
+	var out []R
+	for part := range slices.Chunk(values, maxIn) {
+		n := 1
+		for n < len(part) {
+			n *= 2
+		}
+		list := slices.Clone(part)
+		for len(list) < n {
+			list = append(list, part[len(part)-1])
+		}
+		var rows []R
+		if err := tx.Where(column+" IN ?", list).Find(&rows).Error; err != nil {
+			return nil, fmt.Errorf("store: load by %s: %w", column, err)
+		}
+		out = append(out, rows...)
+	}
+	return out, nil
 }

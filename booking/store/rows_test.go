@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"gorm.io/gorm"
 
 	"slotkeeper/booking"
 	"slotkeeper/booking/vault"
@@ -160,7 +159,7 @@ func TestEveryField(t *testing.T) {
 		// Not a copy: another key, so that the event is followed.
 		post.EventKey = "another"
 		var got *booking.State
-		err = s.inTx(t.Context(), func(tx *gorm.DB) (err error) {
+		err = s.inTrips(t.Context(), func(tx *transaction) (err error) {
 			got, err = s.load(tx, []booking.Post{post})
 			return err
 		})
@@ -216,7 +215,7 @@ func TestEveryField(t *testing.T) {
 
 func save(t *testing.T, s *Store, st *booking.State, ch booking.Changes, posts ...booking.Post) {
 	t.Helper()
-	err := s.inTx(context.Background(), func(tx *gorm.DB) error { return s.save(tx, st, ch, posts, moment) })
+	err := s.inTrips(context.Background(), func(tx *transaction) error { return s.save(tx, st, ch, posts, moment) })
 	if err != nil {
 		t.Fatal(err)
 	}

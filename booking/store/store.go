@@ -35,6 +35,7 @@ type Store struct {
 	read  *gorm.DB
 	close func() error
 	vault *vault.Vault
+	ways  ways
 	// enqueue asks for work on receipts in the transaction that stores them.
 	enqueue func(ctx context.Context, tx *sql.Tx, receipts []uuid.UUID) error
 }

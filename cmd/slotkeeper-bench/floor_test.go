@@ -123,7 +123,7 @@ func executed(t *testing.T, b *bench, database string, f func() error) map[strin
 
 // PostgreSQL keeps the constants of some statements and counts those of others.
 var (
-	listed   = regexp.MustCompile(`(?:VALUES|IN) \(`)
+	listed   = regexp.MustCompile(`(?:any|unnest)\(`)
 	computed = regexp.MustCompile(`sha256\(convert_to\([^()]*\)\)`)
 	value    = regexp.MustCompile(`\$\d+|'[^']*'|\b\d+\b`)
 )
