@@ -8,9 +8,13 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
 FUZZTIME ?= 30s
-# How long each phase of the benchmark lasts, and how often all are run.
+# How long each phase of the benchmark lasts, how often all are run, how many
+# receipts a year of growth has, and the one part to run: postgres, sqlite,
+# reads or growth.
 BENCHTIME ?= 5s
 ROUNDS ?= 3
+GROWTH ?= 1000000
+ONLY ?=
 # For one package or test: make test PKG=./web/... RUN=TestAckContract
 PKG ?= ./...
 RUN ?= .
@@ -47,9 +51,9 @@ check: vet lint ## Formatting, vet, linters and the quick tests: before each com
 soak: ## Run all tests with more orders, rounds and deliveries (long)
 	SLOTKEEPER_SOAK=1 .ci/with-postgres env $(RACE) -timeout 120m -v $(PKG)
 
-bench: build ## Measure the way in, BENCHTIME (5s) a phase, ROUNDS (3) times
+bench: build ## Measure, BENCHTIME (5s) a phase, ROUNDS (3) times, all parts or ONLY=reads
 	go build -o bin/slotkeeper-bench ./cmd/slotkeeper-bench
-	DURABLE=1 .ci/with-postgres bin/slotkeeper-bench -time $(BENCHTIME) -rounds $(ROUNDS)
+	DURABLE=1 .ci/with-postgres bin/slotkeeper-bench -time $(BENCHTIME) -rounds $(ROUNDS) -growth $(GROWTH) -only '$(ONLY)'
 
 fuzz: ## Fuzz every parser, FUZZTIME (30s) each
 	.ci/fuzz $(FUZZTIME)

@@ -9,14 +9,15 @@ import (
 	"time"
 )
 
-// bench is one run of all phases, some rounds of them.
+// bench is one run of all parts, some rounds of each.
 type bench struct {
 	settings
 
 	dir      string            // goes when the run ends
 	files    map[string]string // the scripts
 	progress io.Writer
-	results  []map[phase]figures
+	results  []map[phase]figures // of each round
+	took     map[string]time.Duration
 }
 
 // phase is something that is measured in every round.
@@ -25,170 +26,130 @@ type phase struct {
 	connections int
 }
 
-const (
-	bareCommit  = "bare commit"
-	floor       = "floor P"
-	closed      = "PostgreSQL"
-	closedMixed = "PostgreSQL, 20 % copies, 5 % conflicts"
-	halfRate    = "PostgreSQL, open loop at half the top rate"
-	embeddedOne = "SQLite, sets of one"
-	embedded    = "SQLite, sets"
-)
+// part is a group of phases that are compared with one another. It can be run
+// alone.
+type part struct {
+	name string
+	run  func(*bench, context.Context) error
+}
+
+// parts are all, in the order in which they run.
+func parts() []part {
+	return []part{
+		{"postgres", (*bench).onPostgres},
+		{"sqlite", (*bench).onSQLite},
+		{"reads", (*bench).reads},
+		{"growth", (*bench).growth},
+	}
+}
 
 // connections are how many clients send at once.
 var connections = []int{1, 16, 64}
 
 const (
+	// several is where the ways of sending are compared.
+	several  = 16
 	most     = 64
 	maxSet   = 64
 	warmUp   = time.Second
 	warmedBy = 16
 )
 
-// round measures every phase once, on empty databases, those that are compared
-// close together.
-func (b *bench) round(ctx context.Context, n int) (r map[phase]figures, err error) {
-	r = map[phase]figures{}
-	if err := b.onPostgres(ctx, n, r); err != nil {
-		return nil, err
+// run measures the parts that are asked for.
+func (b *bench) run(ctx context.Context) error {
+	b.took = map[string]time.Duration{}
+	for range b.rounds {
+		b.results = append(b.results, map[phase]figures{})
 	}
-	return r, b.onSQLite(ctx, r)
+	for _, p := range parts() {
+		if b.only != "" && b.only != p.name {
+			continue
+		}
+		began := time.Now()
+		if err := p.run(b, ctx); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		b.took[p.name] = time.Since(began)
+	}
+	return nil
 }
 
-func (b *bench) onPostgres(ctx context.Context, n int, r map[phase]figures) (err error) {
-	floorDB, connection, err := b.floorDatabase(ctx, "floor_"+strconv.Itoa(n))
-	if err != nil {
-		return err
-	}
-	database, err := b.database(ctx, "server_"+strconv.Itoa(n))
-	if err != nil {
-		return err
-	}
-	s, err := b.serve(ctx, database, maxSet)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.stop()) }()
-	stored := people
-	count := func(latencies []time.Duration) { stored += len(latencies) }
+func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.progress, format+"\n", args...) }
 
-	// Statistics as autovacuum would have gathered within a minute, for both.
-	warm, _, err := closedLoop(ctx, s.account, warmedBy, false, warmUp)
-	if err != nil {
-		return err
-	}
-	count(warm)
-	if _, err := b.floor(ctx, floorDB, connection, warmedBy, warmUp); err != nil {
-		return err
-	}
-	for _, db := range []string{database, floorDB} {
-		if _, err := b.psql(ctx, db, "-c", "ANALYZE"); err != nil {
+// eachRound calls f once a round.
+func (b *bench) eachRound(what string, f func(n int, r map[phase]figures) error) error {
+	for n, r := range b.results {
+		b.say("%s: round %d of %d", what, n+1, b.rounds)
+		if err := f(n, r); err != nil {
 			return err
-		}
-	}
-
-	if r[phase{bareCommit, 1}], err = b.bareCommit(ctx, floorDB); err != nil {
-		return err
-	}
-	var top float64
-	for _, c := range connections {
-		if r[phase{floor, c}], err = b.floor(ctx, floorDB, connection, c, b.each); err != nil {
-			return err
-		}
-		for _, name := range []string{closed, closedMixed} {
-			f, latencies, err := b.measure(s, func() ([]time.Duration, time.Duration, error) {
-				return closedLoop(ctx, s.account, c, name == closedMixed, b.each)
-			})
-			if err != nil {
-				return fmt.Errorf("%s at %d: %w", name, c, err)
-			}
-			count(latencies)
-			r[phase{name, c}] = f
-		}
-		top = max(top, r[phase{closed, c}].rate)
-	}
-	f, latencies, err := b.measure(s, func() ([]time.Duration, time.Duration, error) {
-		return openLoop(ctx, s.account, most, top/2, b.each)
-	})
-	if err != nil {
-		return fmt.Errorf("%s: %w", halfRate, err)
-	}
-	count(latencies)
-	r[phase{halfRate, most}] = f
-	return b.assertStored(ctx, database, stored)
-}
-
-// assertStored holds what was answered against what the database has: a rate of
-// deliveries that are not there would say nothing.
-func (b *bench) assertStored(ctx context.Context, database string, answered int) error {
-	stored, err := b.psql(ctx, database, "-c", "SELECT count(*) FROM deliveries")
-	if err == nil && stored != strconv.Itoa(answered) {
-		err = fmt.Errorf("%d deliveries were answered, and %s are stored", answered, stored)
-	}
-	return err
-}
-
-func (b *bench) onSQLite(ctx context.Context, r map[phase]figures) (err error) {
-	servers := map[string]*server{}
-	defer func() {
-		for _, s := range servers {
-			err = errors.Join(err, s.stop())
-		}
-	}()
-	for name, set := range map[string]int{embeddedOne: 1, embedded: maxSet} {
-		s, err := b.serve(ctx, "", set)
-		if err != nil {
-			return err
-		}
-		servers[name] = s
-		if _, _, err := closedLoop(ctx, s.account, warmedBy, false, warmUp); err != nil {
-			return err
-		}
-	}
-	for _, c := range connections {
-		for _, name := range []string{embeddedOne, embedded} {
-			s := servers[name]
-			r[phase{name, c}], _, err = b.measure(s, func() ([]time.Duration, time.Duration, error) {
-				return closedLoop(ctx, s.account, c, false, b.each)
-			})
-			if err != nil {
-				return fmt.Errorf("%s at %d: %w", name, c, err)
-			}
 		}
 	}
 	return nil
 }
 
+// load sends something and returns each answer's latency, and how long the
+// whole took.
+type load func() ([]time.Duration, time.Duration, error)
+
+// counted is a load whose deliveries must be stored when it is over.
+func (s *server) counted(l load) load {
+	return func() ([]time.Duration, time.Duration, error) {
+		latencies, elapsed, err := l()
+		s.answered += int64(len(latencies))
+		return latencies, elapsed, err
+	}
+}
+
 // measure runs a load against a server and looks at what it cost the server.
-func (b *bench) measure(s *server, load func() ([]time.Duration, time.Duration, error)) (figures, []time.Duration, error) {
+func (b *bench) measure(s *server, l load) (figures, error) {
 	before, err := s.cpu()
 	if err != nil {
-		return figures{}, nil, err
+		return figures{}, err
 	}
-	latencies, elapsed, err := load()
+	latencies, elapsed, err := l()
 	if err != nil {
-		return figures{}, nil, err
+		return figures{}, err
 	}
 	after, err1 := s.cpu()
 	f := figuresOf(latencies, elapsed, after-before)
 	var err2 error
 	f.peak, err2 = s.peak()
-	return f, latencies, errors.Join(err1, err2)
+	return f, errors.Join(err1, err2)
 }
 
-// phases are all, in the order of the report.
-func phases() []phase {
-	all := []phase{{bareCommit, 1}}
-	for _, name := range []string{floor, closed, closedMixed} {
-		for _, c := range connections {
-			all = append(all, phase{name, c})
-		}
+// closedLoop measures clients that each send when the last is answered.
+func (b *bench) closedLoop(ctx context.Context, s *server, p phase, from source, r map[phase]figures) error {
+	f, err := b.measure(s, s.counted(func() ([]time.Duration, time.Duration, error) {
+		return closedLoop(ctx, s.host, p.connections, from, b.each)
+	}))
+	if err != nil {
+		return fmt.Errorf("%s at %d: %w", p.name, p.connections, err)
 	}
-	all = append(all, phase{halfRate, most})
-	for _, name := range []string{embeddedOne, embedded} {
-		for _, c := range connections {
-			all = append(all, phase{name, c})
-		}
+	r[p] = f
+	return nil
+}
+
+// warm has a server do for a moment what will be measured.
+func (b *bench) warm(ctx context.Context, s *server) error {
+	_, _, err := s.counted(func() ([]time.Duration, time.Duration, error) {
+		return closedLoop(ctx, s.host, warmedBy, s.firsts(false), warmUp)
+	})()
+	return err
+}
+
+// assertStored holds what was answered against what the database has: a rate of
+// deliveries that are not there would say nothing.
+func (b *bench) assertStored(ctx context.Context, s *server) error {
+	const count = "SELECT count(*) FROM deliveries"
+	var stored string
+	var err error
+	if s.database != "" {
+		stored, err = b.psql(ctx, s.database, "-c", count)
+	} else {
+		stored, err = queryEmbedded(ctx, s.file(), count)
 	}
-	return all
+	if err == nil && stored != strconv.FormatInt(s.answered, 10) {
+		err = fmt.Errorf("%d deliveries were answered, and %s are stored", s.answered, stored)
+	}
+	return err
 }

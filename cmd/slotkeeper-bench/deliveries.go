@@ -80,6 +80,29 @@ func (a account) walls() []delivery {
 	return all
 }
 
+// duplicate is what a copy is answered with.
+const duplicate = "duplicate"
+
+// source gives each client its own supply of deliveries.
+type source func(client int) func() delivery
+
+// firsts are deliveries that were never sent before, unless mixed: see sequence.
+func (a account) firsts(mixed bool) source {
+	return func(int) func() delivery { return (&sequence{account: a, mixed: mixed}).next }
+}
+
+// copiesOf sends a stock of deliveries over and over. Each of n clients begins
+// elsewhere, as copies of one event rarely come at once.
+func copiesOf(stock []delivery, n int) source {
+	return func(client int) func() delivery {
+		at := client * len(stock) / n
+		return func() delivery {
+			at++
+			return stock[at%len(stock)]
+		}
+	}
+}
+
 // sequence is what one client sends, one delivery after the other: a create,
 // its cancel, the next create.
 type sequence struct {
@@ -96,7 +119,7 @@ func (s *sequence) next() delivery {
 	s.sent++
 	if s.mixed && s.sent%copyEvery == 0 {
 		d := s.recent[s.firsts%min(remembered, s.firsts)]
-		d.want = "duplicate"
+		d.want = duplicate
 		return d
 	}
 	d := s.first()

@@ -101,17 +101,40 @@ func TestReadings(t *testing.T) {
 	}
 }
 
+func testAccount() account {
+	return account{path: "/webhooks/generic/x", host: "127.0.0.1", secret: "a secret of the tests", last: new(atomic.Int64)}
+}
+
 // TestMixedLoad counts what the mixed load promises: a fifth copies, a twentieth
 // conflicts, and as many cancels as creates.
 func TestMixedLoad(t *testing.T) {
 	t.Parallel()
 	const n = 8000
-	s := &sequence{account: account{path: "/webhooks/generic/x", host: "127.0.0.1", secret: "a secret of the tests", last: new(atomic.Int64)}, mixed: true}
+	next := testAccount().firsts(true)(0)
 	got := map[string]int{}
 	for range n {
-		got[s.next().want]++
+		got[next().want]++
 	}
 	if got["duplicate"] != n/5 || got["conflict"] != n/20 || got["processed"] != n-n/5-n/20 {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestCopiesAlone has every client send all of the stock, each from elsewhere on.
+func TestCopiesAlone(t *testing.T) {
+	t.Parallel()
+	var stock []delivery
+	for _, want := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+		stock = append(stock, delivery{want: want})
+	}
+	from := copiesOf(stock, 4)
+	for client, want := range []string{"bcdefghab", "defghabcd", "fghabcdef", "habcdefgh"} {
+		next, got := from(client), ""
+		for range want {
+			got += next().want
+		}
+		if got != want {
+			t.Errorf("client %d sends %s, want %s", client, got, want)
+		}
 	}
 }

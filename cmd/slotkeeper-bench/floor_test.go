@@ -1,12 +1,10 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,28 +20,11 @@ func TestFloorIsWhatTheServerExecutes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and starts the server")
 	}
-	postgres := os.Getenv("TEST_DATABASE_URL")
-	if postgres == "" {
-		t.Fatal("TEST_DATABASE_URL is not set: use make test, or .ci/with-postgres")
-	}
-	dir := t.TempDir()
-	b := &bench{settings: settings{binary: filepath.Join(dir, "slotkeeper"), postgres: postgres}, dir: dir, progress: t.Output()}
-	build := exec.Command("go", "build", "-o", b.binary, "../slotkeeper")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	_, err := output(build)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.files, err = unpack(dir); err != nil {
-		t.Fatal(err)
-	}
+	b := testBench(t)
 	name := fmt.Sprintf("bench_%d", os.Getpid())
 	t.Cleanup(func() {
-		ctx := context.WithoutCancel(t.Context())
-		for _, suffix := range []string{"_floor", "_server"} {
-			if _, err := b.psql(ctx, postgres, "-c", "DROP DATABASE IF EXISTS "+name+suffix+" WITH (FORCE)"); err != nil {
-				t.Log(err) // the cluster goes anyway
-			}
+		if err := b.drop(t.Context(), name+"_floor", name+"_server"); err != nil {
+			t.Log(err) // the cluster goes anyway
 		}
 	})
 
@@ -95,7 +76,7 @@ var others = regexp.MustCompile(`(?i)river_|"connections"|pg_stat_statements|hea
 func executed(t *testing.T, b *bench, database string, f func() error) map[string]int {
 	t.Helper()
 	const here = "(SELECT oid FROM pg_database WHERE datname = current_database())"
-	if _, err := b.psql(t.Context(), database, "-c", "CREATE EXTENSION pg_stat_statements", "-c", "SELECT pg_stat_statements_reset(0, "+here+", 0)"); err != nil {
+	if _, err := b.psql(t.Context(), database, "-c", "CREATE EXTENSION IF NOT EXISTS pg_stat_statements", "-c", "SELECT pg_stat_statements_reset(0, "+here+", 0)"); err != nil {
 		t.Fatal(err)
 	}
 	if err := f(); err != nil {
@@ -151,4 +132,19 @@ func shape(query string) string {
 	}
 	b.WriteString(query)
 	return value.ReplaceAllString(computed.ReplaceAllString(b.String(), "$$1"), "?")
+}
+
+func TestOneInTurn(t *testing.T) {
+	t.Parallel()
+	got, err := oneInTurn("-- what it is\nbegin;\nINSERT;\ncommit;\n\n-- the cancel\nBEGIN;\nUPDATE;\ncommit;\n")
+	want := "\\if :standing\nBEGIN;\nUPDATE;\ncommit;\n\n\\set standing 0\n\\else\n" +
+		"-- what it is\nbegin;\nINSERT;\ncommit;\n\n-- the cancel\n\n\\set standing 1\n\\endif\n"
+	if err != nil || got != want {
+		t.Errorf("%q (%v), want %q", got, err, want)
+	}
+	for _, script := range []string{"", "begin; commit;", "begin;\nbegin;\nbegin;\n"} {
+		if _, err := oneInTurn(script); err == nil {
+			t.Errorf("%q passed for a create and its cancel", script)
+		}
+	}
 }

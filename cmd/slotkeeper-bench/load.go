@@ -70,10 +70,10 @@ func prepare(ctx context.Context, a account, all []delivery) error {
 	return nil
 }
 
-// clients opens n connections and runs one on each; it returns what they
-// measured, and how long the whole took. One wrong answer fails all: a rate of
-// wrong answers says nothing.
-func clients(ctx context.Context, a account, n int, mixed bool, one func(ctx context.Context, c *client, s *sequence) ([]time.Duration, error)) ([]time.Duration, time.Duration, error) {
+// clients opens n connections and runs one on each, with what it is to send; it
+// returns what they measured, and how long the whole took. One wrong answer
+// fails all: a rate of wrong answers says nothing.
+func clients(ctx context.Context, host string, n int, from source, one func(ctx context.Context, c *client, next func() delivery) ([]time.Duration, error)) ([]time.Duration, time.Duration, error) {
 	open := make([]*client, 0, n)
 	defer func() {
 		for _, c := range open {
@@ -81,7 +81,7 @@ func clients(ctx context.Context, a account, n int, mixed bool, one func(ctx con
 		}
 	}()
 	for range n {
-		c, err := dial(ctx, a.host)
+		c, err := dial(ctx, host)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -91,9 +91,9 @@ func clients(ctx context.Context, a account, n int, mixed bool, one func(ctx con
 	var all []time.Duration
 	began := time.Now()
 	group, ctx := errgroup.WithContext(ctx)
-	for _, c := range open {
+	for i, c := range open {
 		group.Go(func() error {
-			latencies, err := one(ctx, c, &sequence{account: a, mixed: mixed})
+			latencies, err := one(ctx, c, from(i))
 			if err != nil {
 				return err
 			}
@@ -109,12 +109,12 @@ func clients(ctx context.Context, a account, n int, mixed bool, one func(ctx con
 
 // closedLoop has each of n clients send its next delivery as soon as the one
 // before is answered.
-func closedLoop(ctx context.Context, a account, n int, mixed bool, each time.Duration) ([]time.Duration, time.Duration, error) {
+func closedLoop(ctx context.Context, host string, n int, from source, each time.Duration) ([]time.Duration, time.Duration, error) {
 	until := time.Now().Add(each)
-	return clients(ctx, a, n, mixed, func(ctx context.Context, c *client, s *sequence) ([]time.Duration, error) {
+	return clients(ctx, host, n, from, func(ctx context.Context, c *client, next func() delivery) ([]time.Duration, error) {
 		var latencies []time.Duration
 		for at := time.Now(); at.Before(until) && ctx.Err() == nil; {
-			if err := c.send(s.next()); err != nil {
+			if err := c.send(next()); err != nil {
 				return nil, err
 			}
 			now := time.Now()
@@ -128,21 +128,21 @@ func closedLoop(ctx context.Context, a account, n int, mixed bool, each time.Dur
 // openLoop sends at a rate of its own, whatever the answers: n clients take the
 // deliveries as they fall due. Latency counts from when a delivery was due, so
 // that a server that stalls is blamed for all whom it kept waiting.
-func openLoop(ctx context.Context, a account, n int, rate float64, each time.Duration) ([]time.Duration, time.Duration, error) {
+func openLoop(ctx context.Context, host string, n int, from source, rate float64, each time.Duration) ([]time.Duration, time.Duration, error) {
 	if rate <= 0 {
 		return nil, 0, fmt.Errorf("an open loop at %.1f a second", rate)
 	}
 	apart := time.Duration(float64(time.Second) / rate)
 	began := time.Now()
 	var due atomic.Int64
-	return clients(ctx, a, n, false, func(ctx context.Context, c *client, s *sequence) ([]time.Duration, error) {
+	return clients(ctx, host, n, from, func(ctx context.Context, c *client, next func() delivery) ([]time.Duration, error) {
 		var latencies []time.Duration
 		for ctx.Err() == nil {
 			after := time.Duration(due.Add(1)) * apart
 			if after > each {
 				break
 			}
-			d := s.next()
+			d := next()
 			time.Sleep(time.Until(began.Add(after)))
 			if err := c.send(d); err != nil {
 				return nil, err

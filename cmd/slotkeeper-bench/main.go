@@ -1,7 +1,8 @@
 // Command slotkeeper-bench measures how fast the way in is: what PostgreSQL does
 // for one commit and for the statements of one delivery (the floor P), and what
 // the built server does, under load over loopback, with PostgreSQL and with the
-// embedded database. docs/performance.md says what the figures mean.
+// embedded database. It measures the reading of a calendar's week too, and the
+// way in after a year of growth. docs/performance.md says what the figures mean.
 //
 // make bench runs it, with a private PostgreSQL whose commits are durable.
 package main
@@ -14,6 +15,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -34,6 +37,16 @@ type settings struct {
 	postgres string        // a superuser's URL, from the environment
 	each     time.Duration // how long a phase lasts
 	rounds   int
+	only     string // the one part to run; "" is all
+	receipts int    // of the year of growth
+}
+
+func partNames() []string {
+	var all []string
+	for _, p := range parts() {
+		all = append(all, p.name)
+	}
+	return all
 }
 
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
@@ -43,6 +56,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	f.StringVar(&s.binary, "server", "bin/slotkeeper", "the built server")
 	f.DurationVar(&s.each, "time", 5*time.Second, "how long each phase lasts")
 	f.IntVar(&s.rounds, "rounds", 3, "how often all phases are run, one after the other")
+	f.StringVar(&s.only, "only", "", "run one part alone: "+strings.Join(partNames(), ", "))
+	f.IntVar(&s.receipts, "growth", 1_000_000, "how many receipts a year of growth has")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -51,6 +66,12 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	}
 	if s.rounds < 1 || s.each < time.Second || s.each%time.Second != 0 {
 		return fmt.Errorf("%d rounds of %s: pgbench counts in whole seconds", s.rounds, s.each)
+	}
+	if s.only != "" && !slices.Contains(partNames(), s.only) {
+		return fmt.Errorf("there is no part %q: use %s", s.only, strings.Join(partNames(), ", "))
+	}
+	if s.receipts < 3 {
+		return fmt.Errorf("%d receipts are no growth", s.receipts)
 	}
 	dir, err := os.MkdirTemp("", "slotkeeper-bench-")
 	if err != nil {
@@ -66,13 +87,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if err := b.assertDurable(ctx, stdout); err != nil {
 		return err
 	}
-	for n := range s.rounds {
-		fmt.Fprintf(stderr, "round %d of %d\n", n+1, s.rounds)
-		r, err := b.round(ctx, n)
-		if err != nil {
-			return err
-		}
-		b.results = append(b.results, r)
+	if err := b.run(ctx); err != nil {
+		return err
 	}
 	return b.report(stdout)
 }

@@ -25,16 +25,31 @@ import (
 // server is an installation of the built program that runs.
 type server struct {
 	account
-	cmd    *exec.Cmd
-	exited chan struct{}
-	log    *os.File
+	installation
+	cmd      *exec.Cmd
+	exited   chan struct{}
+	log      *os.File
+	answered int64 // deliveries that must be stored
 }
 
+// installation is a migrated database with a connection, and what opens it.
+type installation struct {
+	dir        string
+	database   string // "" is the embedded one
+	key        []byte
+	connection connection
+}
+
+const (
+	administrator = "admin"
+	password      = "for the benchmark only"
+)
+
 // environment is an installation's own; what is set for the caller's is left out.
-func (b *bench) environment(dir, database, address string, maxSet int) []string {
+func environment(dir, database string, key []byte, address string, maxSet int) []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SLOTKEEPER_DATA_DIR=" + dir, "SLOTKEEPER_DATABASE_URL=" + database,
-		"SLOTKEEPER_SECRET_KEY=" + base64.StdEncoding.EncodeToString(vault.NewKey()), "SLOTKEEPER_ADMIN_PASSWORD=for the benchmark only",
+		"SLOTKEEPER_SECRET_KEY=" + base64.StdEncoding.EncodeToString(key), "SLOTKEEPER_ADMIN_PASSWORD=" + password,
 		"SLOTKEEPER_LISTEN=" + address, "SLOTKEEPER_MAX_SET=" + strconv.Itoa(maxSet), "SLOTKEEPER_LOG_FORMAT=json",
 	}
 }
@@ -46,50 +61,62 @@ type connection struct {
 	Secret string `json:"signing_secret"`
 }
 
-// connect migrates a database and makes a generic connection in it.
-func (b *bench) connect(ctx context.Context, env []string) (connection, error) {
-	var c connection
+// install migrates a database ("" is the embedded one) and makes a generic
+// connection in it.
+func (b *bench) install(ctx context.Context, database string) (installation, error) {
+	dir, err := os.MkdirTemp(b.dir, "data-")
+	if err != nil {
+		return installation{}, err
+	}
+	i := installation{dir: dir, database: database, key: vault.NewKey()}
 	cmd := exec.CommandContext(ctx, b.binary, "connect", "generic", "--name", "Benchmark") //nolint:gosec // G204: whoever measures names the program
-	cmd.Env = env
+	cmd.Env = environment(dir, database, i.key, "127.0.0.1:0", 1)
 	out, err := output(cmd)
 	if err != nil {
-		return c, err
+		return i, err
 	}
-	if err := json.Unmarshal(out, &c); err != nil {
-		return c, fmt.Errorf("connect: %w", err)
+	if err := json.Unmarshal(out, &i.connection); err != nil {
+		return i, fmt.Errorf("connect: %w", err)
 	}
-	return c, nil
+	return i, nil
 }
+
+// file is the embedded database's.
+func (i *installation) file() string { return filepath.Join(i.dir, "slotkeeper.db") }
+
+// remove frees the disk.
+func (i *installation) remove() error { return os.RemoveAll(i.dir) }
 
 // serve starts a server on an empty database ("" is the embedded one) and makes
 // the people known that the load books.
 func (b *bench) serve(ctx context.Context, database string, maxSet int) (*server, error) {
-	dir, err := os.MkdirTemp(b.dir, "data-")
+	i, err := b.install(ctx, database)
 	if err != nil {
 		return nil, err
 	}
+	return b.start(ctx, i, maxSet)
+}
+
+// start starts a server on an installation that none ran on yet.
+func (b *bench) start(ctx context.Context, i installation, maxSet int) (*server, error) {
 	address, err := freeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
-	env := b.environment(dir, database, address, maxSet)
-	conn, err := b.connect(ctx, env)
-	if err != nil {
-		return nil, err
-	}
-	webhook, err := url.Parse(conn.URL)
+	webhook, err := url.Parse(i.connection.URL)
 	if err != nil {
 		return nil, err
 	}
 	s := &server{
-		account: account{host: address, path: webhook.Path, secret: conn.Secret, last: &atomic.Int64{}},
-		cmd:     exec.Command(b.binary, "serve"), //nolint:gosec,noctx // G204: see connect; stop ends it, and it is asked to
-		exited:  make(chan struct{}),
+		account:      account{host: address, path: webhook.Path, secret: i.connection.Secret, last: &atomic.Int64{}},
+		installation: i,
+		cmd:          exec.Command(b.binary, "serve"), //nolint:gosec,noctx // G204: see install; stop ends it, and it is asked to
+		exited:       make(chan struct{}),
 	}
-	if s.log, err = os.Create(filepath.Join(dir, "log")); err != nil { //nolint:gosec // G304: a directory of ours
+	if s.log, err = os.Create(filepath.Join(i.dir, "log")); err != nil {
 		return nil, err
 	}
-	s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = env, s.log, s.log
+	s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = environment(i.dir, i.database, i.key, address, maxSet), s.log, s.log
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -98,7 +125,9 @@ func (b *bench) serve(ctx context.Context, database string, maxSet int) (*server
 		close(s.exited)
 	}()
 	if err = s.waitReady(ctx); err == nil {
-		err = prepare(ctx, s.account, s.walls())
+		walls := s.walls()
+		s.answered = int64(len(walls))
+		err = prepare(ctx, s.account, walls)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.stop())

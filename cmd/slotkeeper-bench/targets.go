@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+// target is what is asked, and what was measured of it.
+type target struct {
+	what, asked, got string
+	reached          bool
+}
+
+// goal is what is asked of some phases.
+type goal struct {
+	what  string
+	of    []phase
+	asked string
+	judge func(b *bench) (got string, reached bool)
+}
+
+// targets are the goals whose phases were measured.
+func (b *bench) targets() []target {
+	var all []target
+	for _, g := range goals() {
+		if !b.measured(g.of...) {
+			continue
+		}
+		t := target{what: g.what, asked: g.asked}
+		t.got, t.reached = g.judge(b)
+		all = append(all, t)
+	}
+	return all
+}
+
+func goals() []goal {
+	wayIn := []goal{
+		atLeast("PostgreSQL at 16 connections", 1.2, " P", phase{closed, 16}, phase{floor, 16}),
+		atLeast("PostgreSQL at 64 connections", 2.5, " P", phase{closed, 64}, phase{floor, 64}),
+		{"p99 in an open loop at half the top rate", []phase{{halfRate, most}}, "at most 30 ms", func(b *bench) (string, bool) {
+			slowest := b.medianTime(phase{halfRate, most}, p99Of)
+			return milliseconds(slowest), slowest <= 30*time.Millisecond
+		}},
+		atMost("p50 of a single connection", 2, " bare commits", phase{closed, 1}, phase{bareCommit, 1}, p50Of),
+		{"the server's peak memory at 64 connections", []phase{{closed, most}}, "under 150 MB", func(b *bench) (string, bool) {
+			peak := b.largest(phase{closed, most})
+			return megabytes(peak), peak < 150<<20
+		}},
+		atLeast("copies alone to first deliveries, PostgreSQL", 1, "", phase{copies, several}, phase{closed, several}),
+		atLeast("SQLite at 16 connections, sets to sets of one", 4, "", phase{embedded, 16}, phase{embeddedOne, 16}),
+		atLeast("copies alone to first deliveries, SQLite", 1, "", phase{embeddedCopies, several}, phase{embedded, several}),
+	}
+	for _, kind := range []string{postgresKind, sqliteKind} {
+		wayIn = append(wayIn,
+			atMost("a week's bookings, store to by hand, "+kind, 2, "", phase{kind + weekByStore, 1}, phase{kind + weekByHand, 1}, p50Of),
+			atMost("a week's slots, store to by hand, "+kind, 2, "", phase{kind + slotsByStore, 1}, phase{kind + slotsByHand, 1}, p50Of))
+	}
+	return append(wayIn,
+		atLeast("after the year to empty, PostgreSQL", 0.8, "", phase{grown, several}, phase{young, several}),
+		atLeast("after the year to empty, SQLite", 0.8, "", phase{embeddedGrown, several}, phase{embeddedYoung, several}))
+}
+
+func rateOfPhase(f figures) float64      { return f.rate }
+func p50Of(f figures) time.Duration      { return f.p50 }
+func p99Of(f figures) time.Duration      { return f.p99 }
+func cpuOfPhase(f figures) time.Duration { return f.cpu }
+
+// atLeast asks a phase's rate to be some times a base's.
+func atLeast(what string, least float64, unit string, of, base phase) goal {
+	return goal{what, []phase{of, base}, fmt.Sprintf("at least %g%s", least, unit), func(b *bench) (string, bool) {
+		got := over(b.results, of, base, rateOfPhase)
+		return fmt.Sprintf("%.2f%s", got, unit), got >= least
+	}}
+}
+
+// atMost asks a phase's latency not to be more than some times a base's.
+func atMost(what string, limit float64, unit string, of, base phase, value func(figures) time.Duration) goal {
+	return goal{what, []phase{of, base}, fmt.Sprintf("at most %g%s", limit, unit), func(b *bench) (string, bool) {
+		got := over(b.results, of, base, func(f figures) float64 { return float64(value(f)) })
+		return fmt.Sprintf("%.2f%s", got, unit), got > 0 && got <= limit
+	}}
+}
+
+// measured tells whether every round has all phases.
+func (b *bench) measured(all ...phase) bool {
+	for _, p := range all {
+		for _, r := range b.results {
+			if _, ok := r[p]; !ok {
+				return false
+			}
+		}
+	}
+	return len(b.results) > 0
+}
