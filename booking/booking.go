@@ -80,7 +80,9 @@ type Booking struct {
 	Supersedes   *uuid.UUID
 	SupersededBy *uuid.UUID
 	// ConflictsWith are the bookings that hold what this one wants, sorted (R12).
-	ConflictsWith   []uuid.UUID
+	ConflictsWith []uuid.UUID
+	// OverlapAccepted says that nobody needs to look at the conflict any more, as
+	// it stands (R16): see AcceptOverlaps for when that ends.
 	OverlapAccepted bool
 
 	// ConnectionID is the first that told of the booking.
@@ -209,6 +211,11 @@ func (s *Slot) overlaps(resource uuid.UUID, from, to time.Time) bool {
 type Resource struct {
 	ID   uuid.UUID
 	Name string
+	// NameGiven says that a person gave the name: deliveries leave it alone.
+	NameGiven bool
+	// AcceptWithinProvider is the rule that overlaps here between bookings of one
+	// provider are accepted as they come (R16).
+	AcceptWithinProvider bool
 }
 
 // Identity maps a provider's name for a resource to ours. An identity by

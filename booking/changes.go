@@ -14,8 +14,6 @@ func (w *work) changes(answers []Answer) Changes {
 	fresh := map[ReceiptKey]bool{}
 	for _, key := range w.order {
 		fresh[key] = true
-		r, _ := w.receipts.get(key)
-		ch.Receipts = append(ch.Receipts, r)
 	}
 	for key, r := range w.receipts.changed() {
 		if !fresh[key] {
@@ -45,6 +43,15 @@ func (w *work) changes(answers []Answer) Changes {
 	for _, v := range w.resources.changed() {
 		ch.Resources = append(ch.Resources, v)
 	}
+	for _, v := range w.blocks.changed() {
+		ch.Blocks = append(ch.Blocks, v)
+	}
+	w.referred(ch)
+	for _, key := range w.order {
+		if r, _ := w.receipts.get(key); !w.unkept[r.ID] {
+			ch.Receipts = append(ch.Receipts, r)
+		}
+	}
 	sortByID(ch.Resolved, func(r Receipt) uuid.UUID { return r.ID })
 	sortByID(ch.Bookings, func(b Booking) uuid.UUID { return b.ID })
 	sortByID(ch.Sessions, func(s Session) uuid.UUID { return s.ID })
@@ -60,7 +67,26 @@ func (w *work) changes(answers []Answer) Changes {
 	slices.SortFunc(ch.Identities, func(a, b Identity) int {
 		return cmp.Or(cmp.Compare(a.Source.String(), b.Source.String()), cmp.Compare(a.ExternalID, b.ExternalID))
 	})
+	slices.SortFunc(ch.Blocks, func(a, b ToldBlock) int {
+		return cmp.Or(cmp.Compare(a.Source.String(), b.Source.String()), cmp.Compare(a.ExternalID, b.ExternalID))
+	})
 	return ch
+}
+
+// referred keeps the receipts that rows name after all.
+func (w *work) referred(ch Changes) {
+	if len(w.unkept) == 0 {
+		return
+	}
+	for _, b := range ch.Bookings {
+		delete(w.unkept, b.LastReceiptID)
+	}
+	for _, s := range ch.Slots {
+		delete(w.unkept, s.ReceiptID)
+	}
+	for _, t := range ch.Transitions {
+		delete(w.unkept, t.ReceiptID)
+	}
 }
 
 func sortByID[T any](s []T, id func(T) uuid.UUID) {

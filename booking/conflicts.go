@@ -19,19 +19,22 @@ func (t *turn) explain(touched []uuid.UUID, area []claim) {
 			old := b
 			switch b.Status {
 			case Active:
-				b.Reason, b.ConflictsWith = NoReason, nil
+				b.Reason, b.ConflictsWith, b.OverlapAccepted = NoReason, nil, false
 				if len(t.claims(&s)) == 0 {
 					b.Reason = ReasonUnmapped
 				}
 			case Conflicted:
 				c := t.clash(&s)
+				t.accepting(&b, &s, c)
 				b.Reason, b.ConflictsWith = c.reason, c.with
 			case Pending:
-				b.Reason, b.ConflictsWith = NoReason, nil
-			case Canceled, New:
+				b.Reason, b.ConflictsWith, b.OverlapAccepted = NoReason, nil, false
+			case Canceled:
+				b.OverlapAccepted = false
+			case New:
 				continue
 			}
-			if b.Reason != old.Reason || !slices.Equal(b.ConflictsWith, old.ConflictsWith) {
+			if b.Reason != old.Reason || !slices.Equal(b.ConflictsWith, old.ConflictsWith) || b.OverlapAccepted != old.OverlapAccepted {
 				t.save(b)
 			}
 		}
@@ -44,6 +47,8 @@ type clash struct {
 	reason Reason
 	with   []uuid.UUID
 	holder *uuid.UUID
+	// ruled says that the rules of the resources where it is held accept it.
+	ruled bool
 }
 
 // clash is the same for all of a session's conflicted bookings, so that it is
@@ -62,11 +67,13 @@ func (t *turn) clash(s *Session) clash {
 func (w *work) findClash(s *Session) clash {
 	c := clash{reason: ReasonCapacityFull}
 	var holders, exact []Booking
+	ruled := true
 	for _, want := range w.claims(s) {
 		for _, o := range w.held(want) {
 			if o.SessionID == s.ID {
 				continue
 			}
+			ruled = ruled && w.within(s, want.resource, o.SessionID)
 			active := w.activeIn(o.SessionID)
 			holders = append(holders, active...)
 			if o.StartsAt.Equal(want.from) {
@@ -74,6 +81,7 @@ func (w *work) findClash(s *Session) clash {
 			}
 		}
 	}
+	c.ruled = ruled && len(holders) > 0
 	switch {
 	case len(exact) > 0:
 		c.reason = ReasonSlotTaken

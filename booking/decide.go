@@ -29,6 +29,8 @@ type work struct {
 	ledger      Ledger
 	transitions []Transition
 	order       []ReceiptKey // of new receipts
+	// unkept are those of reads that found nothing new.
+	unkept map[uuid.UUID]bool
 
 	receipts    *rows[ReceiptKey, Receipt]
 	bookings    *rows[uuid.UUID, Booking]
@@ -38,15 +40,17 @@ type work struct {
 	links       *rows[LinkKey, Link]
 	identities  *rows[IdentityKey, Identity]
 	resources   *rows[uuid.UUID, Resource]
+	blocks      *rows[Ref, ToldBlock]
 	index       index
 }
 
 func newWork(st *State, now time.Time) *work {
 	w := &work{
-		now: now.UTC().Truncate(time.Microsecond), ledger: st.Ledger,
+		now: now.UTC().Truncate(time.Microsecond), ledger: st.Ledger, unkept: map[uuid.UUID]bool{},
 		receipts: newRows(st.Receipts), bookings: newRows(st.Bookings), sessions: newRows(st.Sessions),
 		slots: newRows(st.Slots), attendances: newRows(st.Attendances), links: newRows(st.Links),
 		identities: newRows(st.Identities), resources: newRows(st.Resources),
+		blocks: newRows[Ref, ToldBlock](nil), // what is stored is compared when they are saved
 	}
 	w.index = newIndex(st)
 	return w
@@ -61,6 +65,7 @@ func (w *work) keep() {
 	w.links.keep()
 	w.identities.keep()
 	w.resources.keep()
+	w.blocks.keep()
 }
 
 func (w *work) drop() {
@@ -72,6 +77,7 @@ func (w *work) drop() {
 	w.links.drop()
 	w.identities.drop()
 	w.resources.drop()
+	w.blocks.drop()
 }
 
 // member decides one delivery of the set.
@@ -96,6 +102,9 @@ func (w *work) member(d Delivery) (a Answer) {
 			r.Error = fmt.Sprintf("applying the event failed: %v; it is kept and can be replayed", p)
 		}
 		w.receipts.put(key, r)
+		if d.Read && r.Status == StatusUnchanged {
+			w.unkept[r.ID] = true
+		}
 		w.keep()
 		a = Answer{
 			ReceiptID: r.ID, Status: r.Status, Reason: r.Reason, Code: r.Code, Error: r.Error,
@@ -111,6 +120,9 @@ func (w *work) member(d Delivery) (a Answer) {
 			w.index.wait(key, d.Event)
 		}
 		w.resolveWaiting(d.Event)
+	case d.Block != nil:
+		r.Status = StatusProcessed
+		w.block(d.Block, r.ID, d.ConnectionID)
 	case d.Poke:
 		w.index.pokes[ReceiptKey{d.ConnectionID, d.Subject}] = key
 	}
@@ -180,11 +192,12 @@ type turn struct {
 	newer   bool // a field of the event was newer than what stood
 	differs bool // a field of the event says otherwise, but is older
 
-	own     []*target
-	touched map[uuid.UUID]placeBefore // sessions whose place, seats or bookings may have changed
-	placing []uuid.UUID               // bookings to place that are nobody's target
-	clashes map[uuid.UUID]clash       // of sessions, once all claims are settled
-	entries []entry
+	own      []*target
+	touched  map[uuid.UUID]placeBefore // sessions whose place, seats or bookings may have changed
+	placing  []uuid.UUID               // bookings to place that are nobody's target
+	clashes  map[uuid.UUID]clash       // of sessions, once all claims are settled
+	entries  []entry
+	accepted []entry // by rules, once all claims are settled
 }
 
 // target is a booking that the event is about.
@@ -236,7 +249,8 @@ func (t *turn) save(b Booking) {
 	if existed && reflect.DeepEqual(before, b) {
 		return
 	}
-	if !existed || !reflect.DeepEqual(visible(before), visible(b)) {
+	// What a person changed has no receipt; the newest that changed the row stays.
+	if t.receipt != uuid.Nil && (!existed || !reflect.DeepEqual(visible(before), visible(b))) {
 		b.LastReceiptID = t.receipt
 	}
 	t.bookings.put(b.ID, b)

@@ -12,6 +12,10 @@ var ErrNotFound = errors.New("not found")
 // time: nothing is known to be stored, and trying again is safe.
 var ErrUnavailable = errors.New("the database is not available")
 
+// ErrImpactChanged says that a change of resources would do something else by
+// now than what was agreed to; nothing was done.
+var ErrImpactChanged = errors.New("what the change does is another by now: look again")
+
 // FenceError says that a constraint of the database refused a write that the
 // application should not have tried: somebody wrote past the ledger's lock.
 type FenceError struct {

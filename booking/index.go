@@ -1,7 +1,9 @@
 package booking
 
 import (
+	"iter"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -13,8 +15,8 @@ type index struct {
 	seats      map[AttendanceKey][]uuid.UUID // of an attendee's seat
 	members    map[uuid.UUID][]uuid.UUID     // bookings that were ever in a session
 	claims     map[uuid.UUID][]uuid.UUID     // slots of a session
-	calendars  map[uuid.UUID][]uuid.UUID     // slots of a resource
-	holding    map[uuid.UUID][]uuid.UUID     // those of them that are or were active
+	calendars  map[resourceDay][]uuid.UUID   // slots of a resource that touch a day
+	holding    map[resourceDay][]uuid.UUID   // those of them that are or were active
 	attendance map[Ref][]AttendanceKey
 	links      map[Ref][]LinkKey
 	waiting    map[Ref]map[ReceiptKey]bool
@@ -24,7 +26,7 @@ type index struct {
 func newIndex(st *State) index {
 	x := index{
 		refs: map[Ref][]uuid.UUID{}, seats: map[AttendanceKey][]uuid.UUID{}, members: map[uuid.UUID][]uuid.UUID{}, claims: map[uuid.UUID][]uuid.UUID{},
-		calendars: map[uuid.UUID][]uuid.UUID{}, holding: map[uuid.UUID][]uuid.UUID{}, attendance: map[Ref][]AttendanceKey{}, links: map[Ref][]LinkKey{},
+		calendars: map[resourceDay][]uuid.UUID{}, holding: map[resourceDay][]uuid.UUID{}, attendance: map[Ref][]AttendanceKey{}, links: map[Ref][]LinkKey{},
 		waiting: map[Ref]map[ReceiptKey]bool{}, pokes: map[ReceiptKey]ReceiptKey{},
 	}
 	// What is stored stands once: nothing needs to be looked for, as add does.
@@ -36,9 +38,12 @@ func newIndex(st *State) index {
 	}
 	for _, s := range st.Slots {
 		x.claims[s.SessionID] = append(x.claims[s.SessionID], s.ID)
-		x.calendars[s.ResourceID] = append(x.calendars[s.ResourceID], s.ID)
-		if s.Status == SlotActive {
-			x.holding[s.ResourceID] = append(x.holding[s.ResourceID], s.ID)
+		for day := range daysOf(s.StartsAt, s.EndsAt) {
+			k := resourceDay{s.ResourceID, day}
+			x.calendars[k] = append(x.calendars[k], s.ID)
+			if s.Status == SlotActive {
+				x.holding[k] = append(x.holding[k], s.ID)
+			}
 		}
 	}
 	for k := range st.Attendances {
@@ -73,10 +78,38 @@ func (x *index) booking(b Booking) {
 
 func (x *index) slot(s Slot) {
 	add(x.claims, s.SessionID, s.ID)
-	add(x.calendars, s.ResourceID, s.ID)
-	if s.Status == SlotActive {
-		add(x.holding, s.ResourceID, s.ID)
+	for day := range daysOf(s.StartsAt, s.EndsAt) {
+		k := resourceDay{s.ResourceID, day}
+		add(x.calendars, k, s.ID)
+		if s.Status == SlotActive {
+			add(x.holding, k, s.ID)
+		}
 	}
+}
+
+// resourceDay is a resource on a day of UTC, so that whoever looks into a place
+// need not look through all that the resource ever had.
+type resourceDay struct {
+	resource uuid.UUID
+	day      int64
+}
+
+// daysOf are the days that [from, to) touches, in order.
+func daysOf(from, to time.Time) iter.Seq[int64] {
+	first, last := dayOf(from), dayOf(to.Add(-1))
+	return func(yield func(int64) bool) {
+		for day := first; day <= last && yield(day); day++ {
+		}
+	}
+}
+
+func dayOf(t time.Time) int64 {
+	const seconds = 24 * 60 * 60
+	s := t.Unix()
+	if s < 0 {
+		s -= seconds - 1
+	}
+	return s / seconds
 }
 
 func (x *index) attend(k AttendanceKey) { add(x.attendance, k.Ref, k) }

@@ -12,7 +12,12 @@ import (
 // play applies the deliveries in sets of the given sizes to an empty state.
 func play(t testing.TB, set []booking.Delivery, sizes func() int) *booking.State {
 	t.Helper()
-	st := booking.NewState()
+	return playOn(t, booking.NewState(), set, sizes)
+}
+
+// playOn applies them to a state, which it changes.
+func playOn(t testing.TB, st *booking.State, set []booking.Delivery, sizes func() int) *booking.State {
+	t.Helper()
 	for len(set) > 0 {
 		n := min(sizes(), len(set))
 		ch := booking.Decide(st, set[:n], bt.Day)
@@ -129,7 +134,8 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	if n := len(bt.Scenarios()); n < 40 {
 		t.Errorf("only %d scenarios", n)
 	}
-	t.Logf("%d orders of %d scenarios ran", orders, len(bt.Scenarios()))
+	atAcuity := ordersAtAcuity(t)
+	t.Logf("%d orders of %d scenarios ran, and %d of %d stories at Acuity", orders, len(bt.Scenarios()), atAcuity, len(bt.AcuityStories()))
 }
 
 func keys(set []booking.Delivery) []string {

@@ -17,8 +17,9 @@ type claim struct {
 
 // placeBefore is where a session was before the event.
 type placeBefore struct {
-	known bool
-	place place
+	known  bool
+	place  place
+	claims []claim // as its slots stood
 }
 
 // place is when and with whom a meeting is.
@@ -47,7 +48,19 @@ func (t *turn) touch(id uuid.UUID) {
 		return
 	}
 	s, ok := t.sessions.get(id)
-	t.touched[id] = placeBefore{known: ok && !s.StartsAt.IsZero(), place: placeOf(&s)}
+	t.touched[id] = placeBefore{known: ok && !s.StartsAt.IsZero(), place: placeOf(&s), claims: t.claimed(id)}
+}
+
+// claimed are the places that a session's slots claim, in the order of claims.
+func (w *work) claimed(id uuid.UUID) []claim {
+	var out []claim
+	for _, s := range w.slotsOf(id) {
+		if s.Status != SlotReleased {
+			out = append(out, claim{s.ResourceID, s.StartsAt, s.EndsAt})
+		}
+	}
+	slices.SortFunc(out, func(a, b claim) int { return bytes.Compare(a.resource[:], b.resource[:]) })
+	return out
 }
 
 // claims are the places that a session wants; none while it has no time or its
@@ -69,9 +82,13 @@ func (w *work) claims(s *Session) []claim {
 // held are the active slots in a place.
 func (w *work) held(c claim) []Slot {
 	var out []Slot
-	for _, id := range w.index.holding[c.resource] {
-		if s, ok := w.slots.get(id); ok && s.Status == SlotActive && s.overlaps(c.resource, c.from, c.to) {
-			out = append(out, s)
+	for day := range daysOf(c.from, c.to) {
+		for _, id := range w.index.holding[resourceDay{c.resource, day}] {
+			s, ok := w.slots.get(id)
+			// One that touches several days counts on the first of them.
+			if ok && s.Status == SlotActive && s.overlaps(c.resource, c.from, c.to) && day == max(dayOf(s.StartsAt), dayOf(c.from)) {
+				out = append(out, s)
+			}
 		}
 	}
 	return out
@@ -281,11 +298,13 @@ func (t *turn) around(touched []uuid.UUID, area []claim) []uuid.UUID {
 		seen[id] = true
 	}
 	for _, c := range merged(area) {
-		for _, id := range t.index.calendars[c.resource] {
-			slot, ok := t.slots.get(id)
-			if ok && slot.Status != SlotReleased && !seen[slot.SessionID] && slot.overlaps(c.resource, c.from, c.to) {
-				seen[slot.SessionID] = true
-				out = append(out, slot.SessionID)
+		for day := range daysOf(c.from, c.to) {
+			for _, id := range t.index.calendars[resourceDay{c.resource, day}] {
+				slot, ok := t.slots.get(id)
+				if ok && slot.Status != SlotReleased && !seen[slot.SessionID] && slot.overlaps(c.resource, c.from, c.to) {
+					seen[slot.SessionID] = true
+					out = append(out, slot.SessionID)
+				}
 			}
 		}
 	}

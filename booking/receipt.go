@@ -54,9 +54,14 @@ type Delivery struct {
 	// settles it: what was fetched for a pending one, or another try of one that
 	// could not be applied.
 	Settles bool
+	// Read says that the event was read from the provider's API by us, and not told:
+	// when it changes nothing that people see, what it says is kept, and no receipt.
+	Read bool
 	// Event is nil for what the machine has no business with; Status then says
-	// what becomes of it (ignored, pending or failed).
-	Event  *Event
+	// what becomes of it (ignored, pending or failed), unless there is a Block.
+	Event *Event
+	// Block is what a post tells that is about a host's absence and no booking.
+	Block  *Block
 	Status ReceiptStatus
 	Code   string // of failed: json_invalid, time_missing, …
 	Error  string // of failed: what is wrong and what to do, without personal data

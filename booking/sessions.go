@@ -105,7 +105,7 @@ func (t *turn) learn(h Host) {
 		t.identify(byEmail, cmp.Or(h.Name, h.Email))
 	}
 	// Who was first known by an e-mail alone gets the name when it is told.
-	if r, ok := t.resources.get(byEmail.ResourceID); ok && r.Name == h.Email && h.Name != "" {
+	if r, ok := t.resources.get(byEmail.ResourceID); ok && r.Name == h.Email && !r.NameGiven && h.Name != "" {
 		r.Name = h.Name
 		t.resources.put(r.ID, r)
 	}

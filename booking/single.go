@@ -68,6 +68,7 @@ func (t *turn) foldSession(b *Booking) {
 	if t.clock.After(b.SessionAt) {
 		t.touch(b.SessionID)
 		t.newer = true
+		b.OverlapAccepted = b.OverlapAccepted && b.SessionID == session
 		b.SessionID, b.SessionAt = session, t.clock
 	} else if b.SessionID != session {
 		t.differs = true

@@ -91,6 +91,9 @@ type Changes struct {
 	Links       []Link
 	Identities  []Identity
 	Resources   []Resource
+	// Blocks that the set told of, each as said last. What is stored may have been
+	// said later still: a store keeps that.
+	Blocks []ToldBlock
 	// Transitions in order, already chained.
 	Transitions []Transition
 	Ledger      Ledger

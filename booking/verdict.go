@@ -106,13 +106,15 @@ func visible(b Booking) Booking {
 	if b.Status != Canceled {
 		b.Reason = NoReason
 	}
+	b.OverlapAccepted = false
 	b.ConflictsWith, b.LastReceiptID, b.ConnectionID, b.ChainID = nil, uuid.Nil, uuid.Nil, uuid.Nil
 	return b
 }
 
-// writeTransitions chains the turn's transitions into the ledger.
+// writeTransitions chains the turn's transitions into the ledger: what rules
+// accepted comes after what made it conflicted.
 func (t *turn) writeTransitions() {
-	for _, en := range t.entries {
+	for _, en := range slices.Concat(t.entries, t.accepted) {
 		if b, ok := t.bookings.get(en.booking); ok && en.open {
 			en.to = b.Status
 		}

@@ -79,6 +79,8 @@ type TransitionView struct {
 	Invitee     string // name of the booking's invitee
 	ResourceIDs []uuid.UUID
 	ReceiptKind Kind
+	// ConnectionID is whose delivery caused it; the zero id of what no delivery did.
+	ConnectionID uuid.UUID
 }
 
 // ResourceView is a resource with the identities that map to it.
@@ -86,6 +88,14 @@ type ResourceView struct {
 	Resource
 	Timezone   string // IANA; "" is the installation's
 	Identities []Identity
+}
+
+// UnmappedView is a host that has no resource, with how many bookings that are
+// not canceled it has: all, and those to come.
+type UnmappedView struct {
+	Identity
+	Bookings int
+	Coming   int
 }
 
 // Filter narrows a list. Zero fields do not filter. From and To are a window:
@@ -98,6 +108,8 @@ type Filter struct {
 	Provider     string
 	ConnectionID *uuid.UUID
 	BookingID    *uuid.UUID
+	// Host narrows bookings to those of a provider's identity, mapped or not.
+	Host *IdentityKey
 	// ReceiptID narrows transitions to one receipt's.
 	ReceiptID *uuid.UUID
 	Statuses  []string
@@ -106,9 +118,33 @@ type Filter struct {
 	// OpenConflicts narrows bookings to the conflicted whose overlap nobody
 	// accepted.
 	OpenConflicts bool
+	// AcceptedOverlaps narrows bookings to the conflicted whose overlap is
+	// accepted.
+	AcceptedOverlaps bool
 	// Troubled narrows transitions to what a person should see: the refused
 	// ones, and those that ended conflicted (R12).
 	Troubled bool
+	// Actor narrows transitions to who made them: one actor, or with "user" or
+	// "token" alone any person or any token.
+	Actor string
+	// Text narrows transitions to those of bookings that have it in title,
+	// external id, or the invitee's name or e-mail, in whatever case. What is
+	// exactly the id of bookings finds only those.
+	Text string
+}
+
+// Reasons are what a transition that fits the filter can have as its reason, the
+// filter's own reason aside.
+func (f Filter) Reasons() []Reason {
+	out := []Reason{ReasonIllegal, ReasonStale}
+	if f.Outcome == Rejected {
+		return out
+	}
+	out = append(out, ReasonSlotTaken, ReasonOverlap, ReasonCapacityFull)
+	if f.Troubled {
+		return out
+	}
+	return append(out, ReasonRescheduled, ReasonDeclined, ReasonRemoved, ReasonCanceled, ReasonUnmapped)
 }
 
 // Page asks for part of a list. Limit is 1 to MaxLimit. Cursor is what an
@@ -124,7 +160,9 @@ const (
 	DefaultLimit = 50
 )
 
-// List is one page of a list; Next is "" on the last.
+// List is one page of a list; Next is "" on the last. A page with fewer items than
+// its limit, or none, that has a Next is one that was searched only so far: a
+// filter may fit rarely, and no page reads without end.
 type List[T any] struct {
 	Items []T
 	Next  string
@@ -147,14 +185,17 @@ func Everything[T any](ctx context.Context, read func(context.Context, Filter, P
 	}
 }
 
-// Tally counts the transitions of a filter that share provider, outcome and
-// reason: what the audit page offers as filters.
+// Tally counts the transitions of a filter that share a reason: what the audit
+// page offers as filters. With More it stopped counting, and there are at least
+// so many.
 type Tally struct {
-	Provider string
-	Outcome  Outcome
-	Reason   Reason
-	Count    int
+	Reason Reason
+	Count  int
+	More   bool
 }
+
+// MaxTally is where a Tally stops counting.
+const MaxTally = 10_000
 
 // Failing is how many of a connection's newest receipts failed or were given up,
 // with none between them that worked: 0 as soon as one did. Newest is the status

@@ -63,3 +63,24 @@ func (l *fileLocker) SessionLock(ctx context.Context, conn *sql.Conn) error {
 func (l *fileLocker) SessionUnlock(context.Context, *sql.Conn) error {
 	return errors.Join(l.tx.Rollback(), l.db.Close())
 }
+
+// connectTries, retryEvery apart, are made to open a file that another process
+// makes at this moment: switching to the write-ahead log, SQLite waits for nobody.
+const connectTries = 50
+
+func connect(ctx context.Context, db *sql.DB) error {
+	for try := 1; ; try++ {
+		err := db.PingContext(ctx)
+		var held *sqlite.Error
+		if err == nil || try == connectTries || !errors.As(err, &held) || held.Code()&0xff != sqlite3.SQLITE_BUSY {
+			return err
+		}
+		timer := time.NewTimer(retryEvery)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
+}

@@ -52,7 +52,7 @@ func Files(d Dialect) (fs.FS, error) {
 // wait and then find nothing to do. The connections of db must have no
 // statement timeout, for a migration may take long.
 func Up(ctx context.Context, db *sql.DB, d Dialect) (int, error) {
-	p, err := provider(db, d)
+	p, err := provider(ctx, db, d)
 	if err != nil {
 		return 0, err
 	}
@@ -65,7 +65,7 @@ func Up(ctx context.Context, db *sql.DB, d Dialect) (int, error) {
 
 // Down takes all migrations back, newest first, and with them all data.
 func Down(ctx context.Context, db *sql.DB, d Dialect) error {
-	p, err := provider(db, d)
+	p, err := provider(ctx, db, d)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func Down(ctx context.Context, db *sql.DB, d Dialect) error {
 
 // Status lists all migrations, oldest first.
 func Status(ctx context.Context, db *sql.DB, d Dialect) ([]Migration, error) {
-	p, err := provider(db, d)
+	p, err := provider(ctx, db, d)
 	if err != nil {
 		return nil, err
 	}
@@ -96,10 +96,13 @@ func Status(ctx context.Context, db *sql.DB, d Dialect) ([]Migration, error) {
 	return out, nil
 }
 
-func provider(db *sql.DB, d Dialect) (*goose.Provider, error) {
+func provider(ctx context.Context, db *sql.DB, d Dialect) (*goose.Provider, error) {
 	dir, err := Files(d)
 	if err != nil {
 		return nil, err
+	}
+	if err := connect(ctx, db); err != nil {
+		return nil, fmt.Errorf("migrations: connect: %w", err)
 	}
 	dialect, locker := goose.DialectSQLite3, lock.SessionLocker(&fileLocker{})
 	if d == Postgres {

@@ -17,6 +17,7 @@ import (
 	"slotkeeper/booking"
 	"slotkeeper/migrations"
 	"slotkeeper/migrations/migratetest"
+	"slotkeeper/providers"
 )
 
 // Of the process that TestTwoProcessesRace starts: which database to migrate.
@@ -276,6 +277,12 @@ func TestClosedSets(t *testing.T) {
 		"transitions_actor":            actors,
 		"users_role":                   {"administrator", "operator", "viewer"},
 		"api_tokens_scope":             {"admin", "operate", "read"},
+		"connections_subscription":     sorted(providers.Subscriptions()),
+		"runs_kind":                    sorted(booking.RunKinds()),
+		"runs_status":                  sorted(booking.RunStatuses()),
+		"drifts_kind":                  sorted(booking.DriftKinds()),
+		"effects_status":               sorted(booking.EffectStatuses()),
+		"effects_actor":                actors,
 	}
 	for _, d := range []migrations.Dialect{migrations.Postgres, migrations.SQLite} {
 		if got := closedSets(t, d); !reflect.DeepEqual(got, want) {

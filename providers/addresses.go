@@ -103,8 +103,8 @@ func prefixes(list ...string) []netip.Prefix {
 	return out
 }
 
-// public tells whether an address belongs to the public internet.
-func public(addr netip.Addr) bool {
+// Public tells whether an address belongs to the public internet.
+func Public(addr netip.Addr) bool {
 	addr = addr.WithZone("").Unmap()
 	if nat64.Contains(addr) {
 		b := addr.As16()
@@ -127,7 +127,7 @@ func checkAddress(host, resolved string) error {
 	if err != nil {
 		return fmt.Errorf("dial %s: %w", host, err)
 	}
-	if !public(at.Addr()) {
+	if !Public(at.Addr()) {
 		return &AddressError{Host: host, Addr: at.Addr()}
 	}
 	return nil

@@ -20,6 +20,7 @@ const (
 	CodeDuplicateKey     = "duplicate_key"
 	CodeNumberTooLarge   = "number_too_large"
 	CodeBodyTooLarge     = "body_too_large"
+	CodeListCut          = "list_cut"
 	CodeTooManyValues    = "too_many_values"
 	CodeKindMissing      = "kind_missing"
 	CodePayloadMissing   = "payload_missing"

@@ -40,8 +40,8 @@ type Outbound struct {
 	Now     func() time.Time
 }
 
-// NewClient makes the one client for calls to providers' APIs; the limits of a
-// host are shared by all who use it. It reaches public addresses only, decided
+// NewClient makes the one client for calls to providers' APIs; limits and pauses
+// are shared by all who use it. It reaches public addresses only, decided
 // when it dials and thus after the name was resolved, uses no proxy, since a proxy
 // would resolve names on its own, and speaks HTTP/1.1, where a request in flight
 // is a connection, which is what providers count.
@@ -52,13 +52,14 @@ func NewClient(o Outbound) *http.Client {
 		DialContext:            d.dial,
 		TLSHandshakeTimeout:    timeout(connectTimeout),
 		IdleConnTimeout:        idleTimeout,
-		MaxConnsPerHost:        maxConnections,
 		MaxIdleConnsPerHost:    idlePerHost,
 		MaxIdleConns:           maxIdle,
 		MaxResponseHeaderBytes: maxHeader,
 	}
+	byAccount := transport.Clone()
+	transport.MaxConnsPerHost = maxConnections
 	return &http.Client{
-		Transport:     newPaced(transport, o.Tempo, timeout(callTimeout), o.Now),
+		Transport:     newPaced(transport, byAccount, o.Tempo, timeout(callTimeout), o.Now),
 		CheckRedirect: sameHost,
 	}
 }

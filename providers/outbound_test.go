@@ -27,13 +27,11 @@ func client(t testing.TB, allowed string, tempo providers.Tempo) *http.Client {
 	return c
 }
 
-func get(c *http.Client, url string) (providers.Value, error) {
-	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return providers.Value{}, err
-	}
-	r.SetBasicAuth("1", "the key")
-	return providers.Ask(c, r, 1<<10, "the key")
+func get(c *http.Client, address string) (providers.Value, error) {
+	v, _, err := providers.Call{
+		Method: http.MethodGet, URL: address, Header: http.Header{"Authorization": {"Bearer the key"}}, MaxAnswer: 1 << 10, Secrets: []string{"the key"},
+	}.Do(context.Background(), c)
+	return v, err
 }
 
 func TestPublicAddresses(t *testing.T) {
@@ -47,6 +45,8 @@ func TestPublicAddresses(t *testing.T) {
 		"192.0.0.192", "192.168.1.1", "198.18.0.1", "224.0.0.1", "255.255.255.255", "240.0.0.1", "168.63.129.16", "192.0.2.1", "203.0.113.9",
 		"::", "::1", "::7f00:1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::1", "2002:7f00:1::", "2001::1", "2001:db8::1",
 		"fc00::1", "fd00:ec2::254", "fe80::1", "fe80::1%eth0", "fec0::1", "ff02::1", "100::1",
+		"169.254.170.2", "169.254.0.1", "100.127.255.255", "::ffff:0.0.0.0", "::ffff:169.254.169.254", "::ffff:100.64.0.1", "::ffff:168.63.129.16",
+		"::ffff:0:127.0.0.1", "::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b::6440:1", "fd20:ce::254", "febf::1", "5f00::1", "2001:0:7f00:1::", "3fff::1", "ff0e::1",
 	} {
 		if providers.Public(netip.MustParseAddr(a)) {
 			t.Errorf("%s is not public", a)
@@ -165,7 +165,9 @@ func TestAnswers(t *testing.T) {
 		{name: "a page", status: 200, header: html, body: `<p>Welcome`, text: "not what it documents"},
 		{name: "nothing", status: 200, text: "not what it documents"},
 		{name: "too much", status: 200, body: `{"a":"` + strings.Repeat("a", 2000) + `"}`, text: "too large"},
-		{name: "204", status: 204, text: "204"},
+		{name: "created", status: 201, body: `{"a":1}`},
+		{name: "204", status: 204},
+		{name: "accepted, for later", status: 202, body: `{"a":1}`, text: "202"},
 		{name: "404", status: 404, body: `{"status_code":404,"message":"Not Found","error":"not_found"}`, gone: true, text: "Not Found"},
 		{name: "404 in words", status: 404, header: http.Header{"Content-Type": {"text/plain"}}, body: "not found", gone: true},
 		{name: "404 with a page", status: 404, header: html, body: "<html>", text: "404"},
@@ -243,7 +245,7 @@ func TestPause(t *testing.T) {
 	later(providers.FirstBackoff) // the API's own answer again
 	later(2 * providers.FirstBackoff)
 	for range 10 {
-		pass(time.Minute)
+		pass(time.Minute / tempo)
 		later(providers.FirstBackoff)
 	}
 	later(time.Minute)
@@ -283,13 +285,9 @@ func TestTurns(t *testing.T) {
 	for range 20 {
 		<-arrived
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := providers.Ask(c, r, 1<<10); !errors.Is(err, context.DeadlineExceeded) {
+	if _, _, err := (providers.Call{URL: s.URL}).Do(ctx, c); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a request that cannot wait: %v", err)
 	}
 	close(leave)

@@ -23,47 +23,6 @@ var (
 	ErrEventIDMissing   = errors.New("the event id header is missing")
 )
 
-// Secrets verify a connection's posts. Previous is kept while rotating, else "".
-type Secrets struct {
-	Current  string
-	Previous string
-}
-
-// Which secret verified a post.
-const (
-	ByCurrent  = "current"
-	ByPrevious = "previous"
-)
-
-// Credentials call a connection's API on its account's behalf. Which of them a
-// provider needs is its own: Acuity a User and the API key, which is also what
-// its posts are signed with (Secrets.Current); Calendly a Token.
-type Credentials struct {
-	User  string
-	Token string
-}
-
-// Connection is one connected account of a provider.
-type Connection struct {
-	ID       uuid.UUID
-	Provider string
-	// APIBase is where the account's API lives, without a trailing slash. It is
-	// part of every booking's identity. A generic connection's is its own id.
-	APIBase        string
-	Name           string
-	Secrets        Secrets
-	API            Credentials
-	CreatedAt      time.Time
-	DisconnectedAt *time.Time
-	// LastDeliveryAt is the newest delivery's arrival; nil before the first.
-	LastDeliveryAt *time.Time
-}
-
-// Source is where the connection's bookings have their identities.
-func (c Connection) Source() booking.Source {
-	return booking.Source{Provider: c.Provider, Base: c.APIBase}
-}
-
 // Request is a post as it arrived: header and raw body.
 type Request struct {
 	Header http.Header
@@ -93,13 +52,17 @@ type Provider interface {
 	// Parse says what the body means. It never fails and never panics: a body
 	// that it cannot use comes back as status failed, with a code and a text
 	// that says what is wrong and what to do; a kind that we have no use for as
-	// ignored. Kind and EventKey are always set.
+	// ignored; a host's absence as a Block. Kind and EventKey are always set.
 	Parse(r Request, o Origin) booking.Delivery
 	// Redact replaces the secrets inside a body (tokens, passwords, join links)
 	// for whoever is shown it. What it cannot read it withholds altogether.
 	Redact(body []byte) []byte
 	// Sign is the header that the provider would send with the body.
 	Sign(body []byte, secret string, now time.Time) http.Header
+	// Selftest is a body in the provider's form that only says that it came: Parse
+	// makes an ignored delivery of it, of kind selftest, so that a connection's way
+	// can be tried without a booking. Another id is another event.
+	Selftest(id string) []byte
 }
 
 // Claim is a receipt that something is left to be done about, taken up.

@@ -85,6 +85,13 @@ func (o Origin) Delivered(e *booking.Event) booking.Delivery {
 	return d
 }
 
+// Told is a body that tells of a host's absence, under the key of its clock.
+func (o Origin) Told(kind booking.Kind, b *booking.Block) booking.Delivery {
+	d := o.delivery(kind, b.At.Key)
+	d.Block = b
+	return d
+}
+
 func (o Origin) delivery(kind booking.Kind, key string) booking.Delivery {
 	return booking.Delivery{ConnectionID: o.ConnectionID, EventKey: key, Kind: kind, Actor: booking.ActorWebhook}
 }

@@ -24,7 +24,7 @@ func (s *server) api(e *echo.Echo) error {
 	config.DocsPath, config.SchemasPath = "", ""
 	config.CreateHooks = nil // no $schema fields in answers
 	config.RejectUnknownQueryParameters = true
-	config.Info.Description = "Read what Slotkeeper knows. Lists are paged: give next_cursor back as cursor until it is null. Errors are problem+json with a stable code."
+	config.Info.Description = "Read what Slotkeeper knows, and act at providers. Lists are paged: give next_cursor back as cursor until it is null. Errors are problem+json with a stable code."
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"token": {Type: "http", Scheme: "bearer", Description: "A token of `slotkeeper token create`."},
 	}
@@ -39,6 +39,8 @@ func (s *server) api(e *echo.Echo) error {
 	s.registerReceipts(api)
 	s.registerConnections(api)
 	s.registerResources(api)
+	s.registerEffects(api)
+	s.registerOverlaps(api)
 	return nil
 }
 
@@ -57,39 +59,40 @@ func (s *server) ownProblems(ctx huma.Context, _ string, v any) (any, error) {
 // requireToken lets in who holds a token that may read.
 func (s *server) requireToken(ctx huma.Context, next func(huma.Context)) {
 	c := humaecho.Unwrap(ctx)
-	if err := s.bearer(c.Request(), access.View); err != nil {
+	who, err := s.authenticate(c.Request(), access.View)
+	if err != nil {
 		s.handleError(err, c)
 		return
 	}
-	next(ctx)
+	next(huma.WithValue(ctx, keyCaller, caller{Principal: who, remote: c.RealIP()}))
 }
 
-// bearer refuses a request whose token is not enough for the action.
-func (s *server) bearer(r *http.Request, action access.Action) error {
+// caller is who calls the API, and from where.
+type caller struct {
+	access.Principal
+	remote string
+}
+
+// authenticate says who holds a request's token, and refuses one that is not
+// enough for the action.
+func (s *server) authenticate(r *http.Request, action access.Action) (access.Principal, error) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return access.ErrBadToken
+		return access.Principal{}, access.ErrBadToken
 	}
 	who, err := s.Accounts.Authenticate(r.Context(), strings.TrimSpace(token))
 	if err != nil {
-		return err
+		return access.Principal{}, err
 	}
 	if !who.May(action) {
-		return &refusal{status: http.StatusForbidden, code: "forbidden"}
+		return access.Principal{}, errNoRole
 	}
-	return nil
+	return who, nil
 }
 
 // operation registers a GET whose handler returns plain errors.
 func operation[I, O any](s *server, api huma.API, path, id, summary string, handle func(context.Context, *I) (O, error)) {
-	problem := api.OpenAPI().Components.Schemas.Schema(problemType, true, "Problem")
-	op := huma.Operation{
-		Method: http.MethodGet, Path: apiPrefix + path, OperationID: id, Summary: summary,
-		Responses: map[string]*huma.Response{"default": {
-			Description: "A problem",
-			Content:     map[string]*huma.MediaType{problemJSON: {Schema: problem}},
-		}},
-	}
+	op := s.described(api, http.MethodGet, path, id, summary)
 	huma.Register(api, op, func(ctx context.Context, in *I) (*output[O], error) {
 		out, err := handle(ctx, in)
 		if err != nil {
@@ -97,6 +100,18 @@ func operation[I, O any](s *server, api huma.API, path, id, summary string, hand
 		}
 		return &output[O]{Body: out}, nil
 	})
+}
+
+// described is an operation whose errors are problems.
+func (*server) described(api huma.API, method, path, id, summary string) huma.Operation {
+	problem := api.OpenAPI().Components.Schemas.Schema(problemType, true, "Problem")
+	return huma.Operation{
+		Method: method, Path: apiPrefix + path, OperationID: id, Summary: summary,
+		Responses: map[string]*huma.Response{"default": {
+			Description: "A problem",
+			Content:     map[string]*huma.MediaType{problemJSON: {Schema: problem}},
+		}},
+	}
 }
 
 // pager is a list's input: it embeds Paging.

@@ -17,16 +17,47 @@ type connectionJSON struct {
 	Name           string     `json:"name"`
 	APIBase        string     `json:"api_base"`
 	WebhookURL     string     `json:"webhook_url"`
+	State          string     `json:"state" enum:"working,quiet,failing,needs_sign_in,disconnected"`
+	Owner          *ownerJSON `json:"owner" doc:"Whose account it is; null until its API was asked"`
+	Subscription   *string    `json:"subscription" enum:"registered,manual" doc:"How its posts come: by a webhook that was registered through the API, or by one that a person enters; null when nobody said"`
+	Health         healthJSON `json:"health"`
 	CreatedAt      time.Time  `json:"created_at"`
 	DisconnectedAt *time.Time `json:"disconnected_at"`
 	LastDeliveryAt *time.Time `json:"last_delivery_at"`
 }
 
+type ownerJSON struct {
+	Name         string  `json:"name"`
+	Email        *string `json:"email"`
+	Organization *string `json:"organization"`
+}
+
+// healthJSON is how calls to the account's API fare.
+type healthJSON struct {
+	CheckedAt    *time.Time `json:"checked_at"`
+	SucceededAt  *time.Time `json:"succeeded_at"`
+	NextCheckAt  *time.Time `json:"next_check_at"`
+	DownSince    *time.Time `json:"down_since" doc:"Null while it works"`
+	Failures     int        `json:"failures" doc:"In a row"`
+	LastError    *string    `json:"last_error"`
+	HookLostAt   *time.Time `json:"webhook_lost_at" doc:"When our webhook was found gone or switched off, and could not be made anew"`
+	ImportedFrom *time.Time `json:"imported_from" doc:"The day from which its bookings were brought in"`
+}
+
 func (s *server) newConnectionJSON(c providers.Connection) connectionJSON {
-	return connectionJSON{
+	out := connectionJSON{
 		ID: c.ID, Provider: c.Provider, Name: c.Name, APIBase: c.APIBase, WebhookURL: s.webhookURL(c),
+		State: string(c.State(s.Now())), Subscription: orNull(string(c.Subscription)),
+		Health: healthJSON{
+			CheckedAt: utc(c.Health.CheckedAt), SucceededAt: utc(c.Health.SucceededAt), NextCheckAt: utc(c.Health.NextCheckAt),
+			DownSince: utc(downSince(c)), Failures: c.Health.Failures, LastError: orNull(c.Health.Failure), HookLostAt: utc(c.Health.HookLostAt), ImportedFrom: utc(c.ReadFrom),
+		},
 		CreatedAt: c.CreatedAt.UTC(), DisconnectedAt: utc(c.DisconnectedAt), LastDeliveryAt: utc(c.LastDeliveryAt),
 	}
+	if c.Owner.ExternalID != "" {
+		out.Owner = &ownerJSON{Name: c.Owner.Name, Email: orNull(c.Owner.Email), Organization: orNull(c.Owner.Organization)}
+	}
+	return out
 }
 
 // webhookURL is where the connection's provider posts to.

@@ -7,160 +7,73 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"slotkeeper/booking"
-	"slotkeeper/calendar"
+	"slotkeeper/booking/access"
+	"slotkeeper/booking/auditfile"
 )
-
-// What the audit shows of the transitions.
-const (
-	showTroubled = "troubled"
-	showRejected = "rejected"
-	showAll      = "all"
-)
-
-// auditRange is the last so many days; 0 is all time.
-type auditRange struct {
-	Name string
-	Days int
-}
-
-// auditRanges are the periods to choose from; the first is the one that opens.
-var auditRanges = []auditRange{{"7d", 7}, {"24h", 1}, {"30d", 30}, {"90d", 90}, {"all", 0}}
 
 const auditPageSize = 50
 
-// auditQuery is what the audit shows; all of it stands in the query string.
-type auditQuery struct {
-	Range    string
-	From     string // dates, instead of a range
-	To       string
-	Show     string
-	Reason   string
-	Provider string
-	Booking  string
-	Cursor   string
-}
-
-func readAuditQuery(v url.Values) auditQuery {
-	q := auditQuery{
-		Range: v.Get("range"), From: v.Get("from"), To: v.Get("to"), Show: v.Get("show"),
-		Reason: v.Get("reason"), Provider: v.Get("provider"), Booking: v.Get("booking"), Cursor: v.Get("cursor"),
-	}
-	if !slices.ContainsFunc(auditRanges, func(r auditRange) bool { return r.Name == q.Range }) {
-		q.Range = auditRanges[0].Name
-	}
-	if q.Show != showRejected && q.Show != showAll {
-		q.Show = showTroubled
-	}
-	return q
-}
-
-// Link is the address of this audit.
-func (q auditQuery) Link() string {
-	v := url.Values{}
-	for _, p := range [][2]string{
-		{"from", q.From}, {"to", q.To}, {"reason", q.Reason}, {"provider", q.Provider}, {"booking", q.Booking}, {"cursor", q.Cursor},
-	} {
-		if p[1] != "" {
-			v.Set(p[0], p[1])
-		}
-	}
-	if q.Range != auditRanges[0].Name {
-		v.Set("range", q.Range)
-	}
-	if q.Show != showTroubled {
-		v.Set("show", q.Show)
-	}
-	if len(v) == 0 {
-		return "/audit"
-	}
-	return "/audit?" + v.Encode()
-}
-
-// Filtered tells whether more than the period narrows the list.
-func (q auditQuery) Filtered() bool { return q.Reason != "" || q.Provider != "" || q.Booking != "" }
-
-func (q auditQuery) with(change func(*auditQuery)) string {
-	q.Cursor = ""
-	change(&q)
-	return q.Link()
-}
-
-// filter of everything but reason and provider, which the counters vary.
-func (q auditQuery) filter(zone *time.Location, now time.Time) (booking.Filter, error) {
-	f := booking.Filter{Troubled: q.Show == showTroubled}
-	if q.Show == showRejected {
-		f.Outcome = booking.Rejected
-	}
-	var err error
-	if f.BookingID, err = parseFilterID("booking", q.Booking); err != nil {
-		return f, err
-	}
-	for _, r := range auditRanges {
-		if r.Name == q.Range && r.Days > 0 {
-			from := now.AddDate(0, 0, -r.Days).UTC()
-			f.From = &from
-		}
-	}
-	if q.From == "" && q.To == "" {
-		return f, nil
-	}
-	f.From = nil
-	if d, err := calendar.ParseDate(q.From); err == nil {
-		start := d.In(zone).Start.UTC()
-		f.From = &start
-	} else if q.From != "" {
-		return f, &booking.InvalidError{Field: "from", Detail: "is a date like 2026-11-29"}
-	}
-	if d, err := calendar.ParseDate(q.To); err == nil {
-		end := d.In(zone).End.UTC()
-		f.To = &end
-	} else if q.To != "" {
-		return f, &booking.InvalidError{Field: "to", Detail: "is a date like 2026-11-29"}
-	}
-	return f, nil
-}
-
 type auditView struct {
-	Query     auditQuery
-	Rows      []auditRow
-	Reasons   []counter
-	Providers []counter
-	Ranges    []string
-	Older     string
-	First     string
-	Clear     string
-	Nothing   bool // nothing was ever recorded
-	Error     string
+	Query       auditQuery
+	Rows        []auditRow
+	Reasons     []counter
+	Ranges      []string
+	Providers   []string
+	Connections []option
+	Resources   []option
+	Actors      []option
+	Older       string
+	First       string
+	Clear       string
+	CSV         string // the filtered set as a file; "" for whoever may not
+	JSONL       string
+	AdminLog    bool // the viewer may see it
+	Nothing     bool // nothing was ever recorded
+	Partly      bool // the page is not full, since the search goes on further back
+	Error       string
 }
 
 type auditRow struct {
 	booking.TransitionView
-	Resource string
+	Resource   string
+	Connection string
+	Who        string // the actor's name
 }
 
-// counter is a value that can be chosen, and how many transitions have it.
+// counter is a value that can be chosen, and how many transitions have it: at
+// least so many with More.
 type counter struct {
 	Value  string
 	Count  int
+	More   bool
 	Chosen bool
 	Link   string
 }
 
 func (s *server) auditPage(c echo.Context) error {
-	ctx, who := c.Request().Context(), s.viewer(c)
-	v := auditView{Query: readAuditQuery(c.QueryParams())}
-	for _, r := range auditRanges {
-		v.Ranges = append(v.Ranges, r.Name)
+	if c.QueryParam("view") == "admin" {
+		return s.adminLogPage(c)
 	}
-	v.Clear = v.Query.with(func(q *auditQuery) { q.Reason, q.Provider, q.Booking = "", "", "" })
+	ctx, who := c.Request().Context(), s.viewer(c)
+	v := auditView{Query: readAuditQuery(c.QueryParams()), Ranges: rangeNames(), AdminLog: who.may(access.ReadAdminLog)}
+	v.Clear = v.Query.withoutFilters()
+	names, err := s.names(ctx)
+	if err != nil {
+		return err
+	}
+	actors, err := s.Records.Actors(ctx)
+	if err != nil {
+		return err
+	}
+	v.Providers, v.Connections, v.Resources = names.providers, names.connectionOptions(who.language), names.resources
+	v.Actors = actorOptions(actors, who.language)
 	status := http.StatusOK
-	err := s.fillAudit(ctx, &v, who.zone)
+	err = s.fillAudit(ctx, &v, who, names, actors)
 	var invalid *booking.InvalidError
 	if errors.As(err, &invalid) {
 		v.Error, status = who.language.t("audit.invalid"), http.StatusUnprocessableEntity
@@ -170,8 +83,12 @@ func (s *server) auditPage(c echo.Context) error {
 	return s.page(c, status, "audit", page{Title: "audit.title", Section: "audit", Wide: true, Data: v})
 }
 
-func (s *server) fillAudit(ctx context.Context, v *auditView, zone *time.Location) error {
-	f, err := v.Query.filter(zone, s.Now())
+func (s *server) fillAudit(ctx context.Context, v *auditView, who viewer, names names, actors map[booking.Actor]string) error {
+	f, err := v.Query.filter(who.zone, s.Now())
+	if err != nil {
+		return err
+	}
+	rows, err := s.Records.Transitions(ctx, f, booking.Page{Limit: auditPageSize, Cursor: v.Query.Cursor})
 	if err != nil {
 		return err
 	}
@@ -179,26 +96,23 @@ func (s *server) fillAudit(ctx context.Context, v *auditView, zone *time.Locatio
 	if err != nil {
 		return err
 	}
-	v.Reasons, v.Providers = counters(tally, v.Query)
-	f.Reason, f.Provider = booking.Reason(v.Query.Reason), v.Query.Provider
-	rows, err := s.Records.Transitions(ctx, f, booking.Page{Limit: auditPageSize, Cursor: v.Query.Cursor})
-	if err != nil {
-		return err
-	}
-	names, err := s.names(ctx)
-	if err != nil {
-		return err
-	}
+	v.Reasons = reasonCounters(tally, v.Query)
 	for _, t := range rows.Items {
-		v.Rows = append(v.Rows, auditRow{TransitionView: t, Resource: names.of(t.ResourceIDs)})
+		v.Rows = append(v.Rows, newAuditRow(t, names, actors, who.language))
 	}
 	if rows.Next != "" {
 		v.Older = v.Query.with(func(q *auditQuery) { q.Cursor = rows.Next })
+		v.Partly = len(rows.Items) < auditPageSize
 	}
 	if v.Query.Cursor != "" {
 		v.First = v.Query.with(func(*auditQuery) {})
 	}
-	if len(rows.Items) == 0 {
+	if who.may(access.ExportAudit) {
+		all := v.Query
+		all.Cursor = ""
+		v.CSV, v.JSONL = all.link(exportPath(auditfile.CSV)), all.link(exportPath(auditfile.JSONL))
+	}
+	if len(rows.Items) == 0 && !v.Partly {
 		any, err := s.Records.Transitions(ctx, booking.Filter{}, booking.Page{Limit: 1})
 		if err != nil {
 			return err
@@ -208,30 +122,80 @@ func (s *server) fillAudit(ctx context.Context, v *auditView, zone *time.Locatio
 	return nil
 }
 
+func newAuditRow(t booking.TransitionView, names names, actors map[booking.Actor]string, l *language) auditRow {
+	r := auditRow{TransitionView: t, Resource: names.of(t.ResourceIDs), Who: l.actorName(t.Actor, actors)}
+	if t.ConnectionID != uuid.Nil {
+		r.Connection = names.connection[t.ConnectionID]
+	}
+	return r
+}
+
+// connectionOptions are all connections to choose from, each with its provider:
+// two may have one name.
+func (n names) connectionOptions(l *language) []option {
+	out := make([]option, 0, len(n.connection))
+	for id, name := range n.connection {
+		label := l.named("provider", n.providerOf[id])
+		if name != "" {
+			label = name + " · " + label
+		}
+		out = append(out, option{Value: id.String(), Label: label})
+	}
+	slices.SortFunc(out, func(a, b option) int { return cmp.Or(byLabel(a, b), cmp.Compare(a.Value, b.Value)) })
+	return out
+}
+
+// actorOptions are the kinds of actors, then people and tokens by name.
+func actorOptions(actors map[booking.Actor]string, l *language) []option {
+	kinds := []booking.Actor{booking.ActorWebhook, booking.ActorBackfill, booking.ActorReconcile, "replay", booking.ActorSystem, "user", "token"}
+	out := make([]option, 0, len(kinds)+len(actors))
+	for _, a := range kinds {
+		out = append(out, option{Value: string(a), Label: l.actor(a)})
+	}
+	named := namedActors(actors, l)
+	return append(out, named...)
+}
+
+func namedActors(actors map[booking.Actor]string, l *language) []option {
+	out := make([]option, 0, len(actors))
+	for a := range actors {
+		out = append(out, option{Value: string(a), Label: l.actorName(a, actors)})
+	}
+	slices.SortFunc(out, func(a, b option) int { return cmp.Or(byLabel(a, b), cmp.Compare(a.Value, b.Value)) })
+	return out
+}
+
+// actorName is who it was, with the name of a user or token that is known.
+func (l *language) actorName(a booking.Actor, names map[booking.Actor]string) string {
+	if name := names[a]; name != "" {
+		return l.actor(a) + " · " + name
+	}
+	return l.actor(a)
+}
+
 // troubled tells whether a person should see the transition.
 func troubled(t booking.Transition) bool {
 	return t.Outcome == booking.Rejected || t.To == booking.Conflicted && t.Event != booking.AcceptOverlap
 }
 
-// counters count by reason within the chosen provider, and by provider within
-// the chosen reason. Choosing one again takes it back.
-func counters(tally []booking.Tally, q auditQuery) (reasons, from []counter) {
-	byReason, byProvider := map[string]int{}, map[string]int{}
+// reasonCounters count by reason, the most first. Choosing one again takes it
+// back, so the chosen one always stands there.
+func reasonCounters(tally []booking.Tally, q auditQuery) []counter {
+	var out []counter
 	for _, t := range tally {
-		if q.Provider == "" || t.Provider == q.Provider {
-			byReason[string(t.Reason)] += t.Count
-		}
-		if q.Reason == "" || string(t.Reason) == q.Reason {
-			byProvider[t.Provider] += t.Count
+		if t.Count > 0 || t.More || string(t.Reason) == q.Reason {
+			out = append(out, counter{Value: string(t.Reason), Count: t.Count, More: t.More})
 		}
 	}
-	reasons = countersOf(byReason, q.Reason, func(v string) string {
-		return q.with(func(q *auditQuery) { q.Reason = toggled(q.Reason, v) })
-	})
-	from = countersOf(byProvider, q.Provider, func(v string) string {
-		return q.with(func(q *auditQuery) { q.Provider = toggled(q.Provider, v) })
-	})
-	return reasons, from
+	if q.Reason != "" && !slices.ContainsFunc(out, func(c counter) bool { return c.Value == q.Reason }) {
+		out = append(out, counter{Value: q.Reason})
+	}
+	for i, c := range out {
+		out[i].Chosen = c.Value == q.Reason
+		out[i].Link = q.with(func(q *auditQuery) { q.Reason = toggled(q.Reason, c.Value) })
+	}
+	slices.SortFunc(out, func(a, b counter) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value)) })
+	return out
 }
 
 func toggled(now, value string) string {
@@ -239,20 +203,6 @@ func toggled(now, value string) string {
 		return ""
 	}
 	return value
-}
-
-func countersOf(counts map[string]int, chosen string, link func(string) string) []counter {
-	if chosen != "" && counts[chosen] == 0 {
-		counts[chosen] = 0 // what is chosen can be taken back
-	}
-	var out []counter
-	for value, n := range counts {
-		if value != "" {
-			out = append(out, counter{Value: value, Count: n, Chosen: value == chosen, Link: link(value)})
-		}
-	}
-	slices.SortFunc(out, func(a, b counter) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value)) })
-	return out
 }
 
 type transitionView struct {
@@ -264,6 +214,7 @@ type transitionView struct {
 	Receipt *booking.ReceiptView
 	Why     string
 	Payload *payload
+	Reveal  string // shows the body; "" for whoever may not, or when it shows
 }
 
 // transitionPage is a row of the audit with everything about it.
@@ -281,13 +232,22 @@ func (s *server) transitionPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := transitionView{auditRow: auditRow{TransitionView: t, Resource: names.of(t.ResourceIDs)}}
+	actors, err := s.Records.Actors(ctx)
+	if err != nil {
+		return err
+	}
+	v := transitionView{auditRow: newAuditRow(t, names, actors, who.language)}
 	if v.Outcome == booking.Rejected {
 		v.Allowed = booking.Allowed(t.From)
 	}
 	q := readCalendarQuery(url.Values{}, who.zone, s.Now())
 	if err := s.fillTransition(ctx, &v, q, names, who); err != nil {
 		return err
+	}
+	if v.Receipt != nil {
+		if v.Payload, v.Reveal, err = s.revealed(c, *v.Receipt); err != nil {
+			return err
+		}
 	}
 	return s.page(c, http.StatusOK, "transition", page{Title: "transition.title", Section: "audit", Data: v})
 }
@@ -319,8 +279,5 @@ func (s *server) fillTransition(ctx context.Context, v *transitionView, q calend
 	}
 	v.Receipt = &r
 	v.Why = explain(booking.Answer{Status: r.Status, Code: r.Code, Error: r.Error})
-	if who.operator() {
-		v.Payload, err = s.payload(ctx, r)
-	}
-	return err
+	return nil
 }

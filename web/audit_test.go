@@ -1,11 +1,14 @@
 package web_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
 
+	"slotkeeper/booking"
 	"slotkeeper/booking/access"
+	"slotkeeper/web"
 )
 
 func TestAudit(t *testing.T) {
@@ -31,6 +34,14 @@ func TestAudit(t *testing.T) {
 		"range=nonsense&show=nonsense":    {create, conflict, stale},
 		"range=30d&from=2026-11-30&to=":   {create, conflict, stale},
 		"booking=" + id(21).String() + "": {stale},
+		"connection=" + id(1).String():    {create, conflict, stale},
+		"connection=" + id(2).String():    {},
+		"resource=" + id(10).String():     {create, conflict, stale},
+		"resource=" + id(11).String():     {},
+		"actor=webhook":                   {create, conflict, stale},
+		"actor=system":                    {},
+		"q=rani&show=all":                 rows,
+		"q=nobody":                        {},
 	} {
 		res := w.get(t, browser, "/audit?"+query)
 		if res.StatusCode != http.StatusOK {
@@ -55,7 +66,7 @@ func TestAudit(t *testing.T) {
 			t.Errorf("%q does not say %q", query, want)
 		}
 	}
-	for _, bad := range []string{"from=soon", "to=2026-02-30", "booking=mine", "cursor=nonsense"} {
+	for _, bad := range []string{"from=soon", "to=2026-02-30", "booking=mine", "connection=mine", "resource=mine", "cursor=nonsense"} {
 		res := w.get(t, browser, "/audit?"+bad)
 		if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(res.body, "is not valid") {
 			t.Errorf("%q: %d", bad, res.StatusCode)
@@ -92,14 +103,65 @@ func TestAuditPages(t *testing.T) {
 	}
 }
 
-// What a provider sent is for those who work with it, and without its secrets.
-func TestPayloadIsForOperators(t *testing.T) {
+// Each counter leads to what it counts, with all other filters kept, and back.
+func TestAuditCounters(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, full(), nil)
-	paths := []string{"/audit/" + id(60).String(), "/bookings/" + id(21).String() + "?receipt=" + id(40).String()}
+	r := full()
+	for range booking.MaxTally {
+		r.transitions = append(r.transitions, r.transitions[2])
+	}
+	w := newWorld(t, r, nil)
+	browser := w.user(t, "ayu", access.Viewer)
+	res := w.get(t, browser, "/audit?q=rani&range=30d")
+	has(t, "counters", res.body,
+		`<a class="chip" href="/audit?q=rani&amp;range=30d&amp;reason=stale">older than what is known <strong>10,000<span aria-hidden="true">+</span><span class="hidden"> or more</span></strong></a>`,
+		`<a class="chip" href="/audit?q=rani&amp;range=30d&amp;reason=slot_taken">the slot is taken <strong>1</strong></a>`)
+	res = w.get(t, browser, "/audit?q=rani&range=30d&reason=stale", "Accept-Language", "id")
+	has(t, "chosen", res.body, `href="/audit?q=rani&amp;range=30d" aria-current="true">`, "<strong>10.000<span", `reason=slot_taken`)
+	if res := w.get(t, browser, "/audit?reason=overlap"); !strings.Contains(res.body, `<strong>0</strong>`) {
+		t.Error("a chosen reason that nothing has cannot be taken back")
+	}
+}
+
+// partial finds nothing in what it looked through, and says that there is more.
+type partial struct{ *records }
+
+func (partial) Transitions(context.Context, booking.Filter, booking.Page) (booking.List[booking.TransitionView], error) {
+	return booking.List[booking.TransitionView]{Next: "x"}, nil
+}
+
+// A search that is not at its end does not say that nothing is there.
+func TestAuditSearchesFurther(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, full(), nil, func(d *web.Deps) {
+		if r, ok := d.Records.(*records); ok {
+			d.Records = partial{r}
+		}
+	})
+	res := w.get(t, w.user(t, "ayu", access.Viewer), "/audit?q=nobody&show=all")
+	wholesome(t, res, "en")
+	has(t, "page", res.body, "Nothing found yet", `href="/audit?cursor=x&amp;q=nobody&amp;show=all" rel="next">Search further back`)
+	if strings.Contains(res.body, "Nothing fits") {
+		t.Error("it says that nothing fits")
+	}
+}
+
+// What a provider sent is for those who work with it, when they ask for it, and
+// without its secrets. That they saw it is logged; that others asked is not.
+func TestBodiesAreForOperators(t *testing.T) {
+	t.Parallel()
 	for role, sees := range map[access.Role]bool{access.Viewer: false, access.Operator: true, access.Administrator: true} {
+		w := newWorld(t, full(), nil)
 		browser := w.user(t, string(role), role)
-		for _, path := range paths {
+		for _, path := range []string{
+			"/audit/" + id(60).String() + "?body=1", "/deliveries/" + id(40).String() + "?body=1",
+			"/bookings/" + id(21).String() + "?receipt=" + id(40).String(),
+		} {
+			w.store.forget()
+			if res := w.get(t, browser, strings.Replace(path, "body=1", "", 1)); strings.Contains(path, "body=1") && strings.Contains(res.body, "invitee.created&#34;") || len(w.store.entries()) > 0 && strings.Contains(path, "body=1") {
+				t.Errorf("%s on %s: seen unasked, or logged", role, path)
+			}
+			w.store.forget()
 			res := w.get(t, browser, path)
 			if strings.Contains(res.body, "&#34;event&#34;: &#34;invitee.created&#34;") != sees {
 				t.Errorf("%s on %s sees it: %v", role, path, !sees)
@@ -108,7 +170,70 @@ func TestPayloadIsForOperators(t *testing.T) {
 				t.Errorf("%s on %s: the body is shown as it came", role, path)
 			}
 			wholesome(t, res, "en")
+			log := w.store.entries()
+			if logged := len(log) == 1 && log[0].Action == access.DidReadBody && log[0].Subject == "receipt:"+id(40).String() &&
+				strings.HasPrefix(string(log[0].Actor), "user:") && log[0].Remote != ""; logged != sees || len(log) > 1 {
+				t.Errorf("%s on %s: the log has %+v", role, path, log)
+			}
 		}
+		// Of a body that is gone nothing was seen.
+		w.store.forget()
+		if w.get(t, browser, "/deliveries/"+id(41).String()+"?body=1"); len(w.store.entries()) != 0 {
+			t.Errorf("%s: a body that is gone is logged", role)
+		}
+	}
+}
+
+func TestAdminLog(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, full(), nil)
+	viewer, operator := w.user(t, "ayu", access.Viewer), w.user(t, "budi", access.Operator)
+	if res := w.get(t, viewer, "/audit?view=admin"); res.StatusCode != http.StatusForbidden {
+		t.Errorf("a viewer gets %d", res.StatusCode)
+	}
+	if strings.Contains(w.get(t, viewer, "/audit").body, "view=admin") {
+		t.Error("a viewer is led there")
+	}
+	note := func(action, subject string, detail map[string]string) {
+		if err := w.accounts.Note(t.Context(), access.By{Actor: booking.ActorSystem, Remote: "192.0.2.7"}, action, subject, detail); err != nil {
+			t.Fatal(err)
+		}
+	}
+	note(access.DidRenameResource, "resource:"+id(10).String(), map[string]string{"name": "<b>bold</b>", "was": "Room"})
+	note(access.DidAskCancel, "booking:"+id(22).String(), nil)
+	note(access.DidConnect, "connection:"+id(1).String(), nil)
+	note("something.new", "odd", nil)
+	res := w.get(t, operator, "/audit?view=admin")
+	wholesome(t, res, "en")
+	has(t, "log", res.body, "Renamed a resource", `<a href="/resources/`+id(10).String()+`">Consulting room</a>`, "was: Room", "192.0.2.7",
+		`<a href="/bookings/`+id(22).String()+`">`, `<a href="/connections/`+id(1).String()+`">Clinic</a>`, "something.new", "odd", "· budi", "Signed in")
+	res = w.get(t, operator, "/audit?view=admin&action=user.signed_in")
+	has(t, "filtered", res.body, `<strong>Signed in</strong>`, `href="/audit?view=admin"`)
+	if strings.Contains(res.body, "<strong>Renamed a resource</strong>") {
+		t.Error("the filter leaves others")
+	}
+	has(t, "none", w.get(t, operator, "/audit?view=admin&action=token.revoked").body, "Nothing fits these filters")
+	has(t, "empty", w.get(t, operator, "/audit?view=admin&to=2020-01-01").body, "No actions in this period")
+	for _, bad := range []string{"from=soon", "cursor=nonsense"} {
+		if res := w.get(t, operator, "/audit?view=admin&"+bad); res.StatusCode != http.StatusUnprocessableEntity {
+			t.Errorf("%s gives %d", bad, res.StatusCode)
+		}
+	}
+	for range 120 {
+		note(access.DidCheckConnection, "connection:"+id(1).String(), nil)
+	}
+	pages := 0
+	for path := "/audit?view=admin&action=connection.checked"; path != ""; pages++ {
+		res := w.get(t, operator, path)
+		path = ""
+		for _, l := range links(t, res) {
+			if strings.Contains(l, "cursor=") {
+				path = l
+			}
+		}
+	}
+	if pages != 3 {
+		t.Errorf("120 entries stand on %d pages", pages)
 	}
 }
 

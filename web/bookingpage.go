@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"slotkeeper/booking"
+	"slotkeeper/booking/access"
 	"slotkeeper/calendar"
 )
 
@@ -23,6 +24,7 @@ type bookingPageView struct {
 	Calendar   string // the calendar around it
 	When       string
 	Theirs     string // when, in the invitee's own zone; "" when that is the viewer's
+	Effects    effectsView
 	Chain      []chainLink
 	Timeline   []timelineItem
 	More       bool // the timeline has older items
@@ -85,7 +87,13 @@ func (s *server) bookingPage(c echo.Context) error {
 	if err := s.addOthers(ctx, &v.entry, q, who.language); err != nil {
 		return err
 	}
+	if err := s.addAbsences(ctx, &v.entry, q, names, who.language); err != nil {
+		return err
+	}
 	if v.Chain, err = s.chain(ctx, b, q, names, who.language); err != nil {
+		return err
+	}
+	if v.Effects, err = s.effectsOf(ctx, b, q, who.may(access.ActAtProvider)); err != nil {
 		return err
 	}
 	if v.Timeline, v.More, err = s.timeline(ctx, b.ID); err != nil {
@@ -178,7 +186,7 @@ func (s *server) openPayload(c echo.Context, items []timelineItem, q calendarQue
 			continue
 		}
 		if r.ID.String() == c.QueryParam("receipt") {
-			p, err := s.payload(c.Request().Context(), *r)
+			p, err := s.payload(c, *r)
 			if err != nil {
 				return err
 			}
@@ -195,8 +203,10 @@ func (s *server) openPayload(c echo.Context, items []timelineItem, q calendarQue
 }
 
 // payload reads a receipt's body and takes the secrets out of it, as its
-// adapter knows them. A body whose adapter is gone is not shown.
-func (s *server) payload(ctx context.Context, r booking.ReceiptView) (*payload, error) {
+// adapter knows them. A body whose adapter is gone is not shown. Whoever is given
+// one stands in the admin log.
+func (s *server) payload(c echo.Context, r booking.ReceiptView) (*payload, error) {
+	ctx := c.Request().Context()
 	copies, err := s.Records.Copies(ctx, r.ID)
 	if err != nil {
 		return nil, err
@@ -210,6 +220,9 @@ func (s *server) payload(ctx context.Context, r booking.ReceiptView) (*payload, 
 	if len(body) == 0 || !known {
 		out.Gone = true
 		return out, nil
+	}
+	if err := s.Accounts.Note(ctx, s.by(c), access.DidReadBody, "receipt:"+r.ID.String(), map[string]string{"provider": r.Provider}); err != nil {
+		return nil, err
 	}
 	out.Body = readable(provider.Redact(body))
 	return out, nil

@@ -46,8 +46,9 @@ type entry struct {
 	Who      string
 	Resource string
 	Link     string
-	Holders  []rival // of a conflicted one
-	Rivals   []rival // of one that holds its place
+	Holders  []rival   // of a conflicted one
+	Rivals   []rival   // of one that holds its place
+	Absences []absence // that it lies in
 	// Hours and ZoneName are as they stand under a day.
 	Hours    string
 	ZoneName string
@@ -61,6 +62,9 @@ type agendaDay struct {
 	Label   string
 	Today   bool
 	Entries []entry
+	// Absences are unavailable times, MoreAbsences those that do not fit.
+	Absences     []absence
+	MoreAbsences []absence
 }
 
 type nextBooking struct {
@@ -95,14 +99,19 @@ func (s *server) calendarPage(c echo.Context) error {
 	if v.Conflicts, err = s.conflicts(ctx, all, q, names, who.language); err != nil {
 		return err
 	}
+	absences, err := s.absences(ctx, days, shown, q, names, who.language)
+	if err != nil {
+		return err
+	}
 	if q.View == viewWeek {
 		_, v.WeekNumber = first.Start.Add(12 * time.Hour).ISOWeek()
 		v.Week = newWeekView(days, shown, q, who.language, s.Now())
+		v.Week.addBands(days, absences, q, names, who.language)
 	} else {
 		if err := s.addRivals(ctx, shown, q, who.language); err != nil {
 			return err
 		}
-		v.Days = newAgenda(days, shown, q, who.language)
+		v.Days = addToAgenda(newAgenda(days, shown, q, who.language), days, absences, q, names, who.language)
 	}
 	if len(shown) == 0 {
 		v.Empty = true
@@ -209,7 +218,7 @@ func newAgenda(days []calendar.Day, shown []entry, q calendarQuery, l *language)
 		if len(of) == 0 {
 			continue
 		}
-		day := agendaDay{Day: days[i], Label: l.dates.day(days[i].Date), Today: days[i].Date == q.today}
+		day := newAgendaDay(days[i], q, l)
 		for _, n := range of {
 			e := shown[n]
 			e.Hours = l.dates.hours(e.From, e.To, days[i].Date)
@@ -221,6 +230,10 @@ func newAgenda(days []calendar.Day, shown []entry, q calendarQuery, l *language)
 		out = append(out, day)
 	}
 	return out
+}
+
+func newAgendaDay(d calendar.Day, q calendarQuery, l *language) agendaDay {
+	return agendaDay{Day: d, Label: l.dates.day(d.Date), Today: d.Date == q.today}
 }
 
 func spans(shown []entry) []calendar.Span {
@@ -237,6 +250,7 @@ type names struct {
 	resources   []option
 	providers   []string
 	connection  map[uuid.UUID]string
+	providerOf  map[uuid.UUID]string // of connections
 	connections int
 }
 
@@ -249,14 +263,14 @@ func (s *server) names(ctx context.Context) (names, error) {
 	if err != nil {
 		return names{}, err
 	}
-	out := names{resource: map[uuid.UUID]string{}, connection: map[uuid.UUID]string{}, connections: len(connections)}
+	out := names{resource: map[uuid.UUID]string{}, connection: map[uuid.UUID]string{}, providerOf: map[uuid.UUID]string{}, connections: len(connections)}
 	for _, r := range resources {
 		out.resource[r.ID] = r.Name
 		out.resources = append(out.resources, option{Value: r.ID.String(), Label: r.Name})
 	}
 	slices.SortStableFunc(out.resources, byLabel)
 	for _, c := range connections {
-		out.connection[c.ID] = c.Name
+		out.connection[c.ID], out.providerOf[c.ID] = c.Name, c.Provider
 		if !slices.Contains(out.providers, c.Provider) {
 			out.providers = append(out.providers, c.Provider)
 		}

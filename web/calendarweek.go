@@ -19,20 +19,25 @@ type weekView struct {
 	Class string      // the grid's height
 	// Changed are the days whose clock is changed, as sentences.
 	Changed []string
+
+	from, to time.Duration // the hours that are shown
 }
 
 type weekDay struct {
-	Label   string
-	Short   string
-	Number  int
-	Today   bool
-	Regular bool
-	Link    string
-	AllDay  []entry
-	Entries []gridEntry
-	More    []gridMore
-	Hours   []hourLabel // its own, when its clock is changed
-	Now     string      // the class of the line that says what time it is; "" elsewhere
+	Label    string
+	Short    string
+	Number   int
+	Today    bool
+	Regular  bool
+	Link     string
+	AllDay   []entry
+	Off      bool      // all day, for the one resource that is shown
+	Bands    []band    // unavailable times in the grid
+	Absences []absence // and those on top of the day
+	Entries  []gridEntry
+	More     []gridMore
+	Hours    []hourLabel // its own, when its clock is changed
+	Now      string      // the class of the line that says what time it is; "" elsewhere
 }
 
 type hourLabel struct {
@@ -75,7 +80,7 @@ func newWeekView(days []calendar.Day, shown []entry, q calendarQuery, l *languag
 		}
 	}
 	to = (to + time.Hour - 1).Truncate(time.Hour)
-	w := &weekView{Class: fmt.Sprintf("h%d", step(to-from))}
+	w := &weekView{Class: fmt.Sprintf("h%d", step(to-from)), from: from, to: to}
 	for h := from; h < to; h += time.Hour {
 		w.Hours = append(w.Hours, hourLabel{Class: fmt.Sprintf("t%d", step(h-from)), Text: l.dates.time(time.Time{}.Add(h))})
 	}

@@ -30,7 +30,7 @@ type rival struct {
 
 func newRival(b booking.View, name string, at booking.View, q calendarQuery, l *language) rival {
 	r := rival{Name: name, Link: bookingLink(b.ID, q), Phone: b.Invitee.Phone, Email: b.Invitee.Email}
-	r.Same = r.Email != "" && strings.EqualFold(r.Email, at.Invitee.Email)
+	r.Same = sameInvitee(b, at)
 	if b.StartsAt == nil || b.EndsAt == nil {
 		return r
 	}
@@ -41,6 +41,11 @@ func newRival(b booking.View, name string, at booking.View, q calendarQuery, l *
 		r.Hours = l.dates.hours(r.From, b.EndsAt.In(q.Zone), calendar.DateOf(*at.StartsAt, q.Zone))
 	}
 	return r
+}
+
+// sameInvitee tells whether two bookings have one e-mail.
+func sameInvitee(a, b booking.View) bool {
+	return a.Invitee.Email != "" && strings.EqualFold(a.Invitee.Email, b.Invitee.Email)
 }
 
 // fullName tells a booking from others in one line.

@@ -95,7 +95,7 @@ func TestManyConflicts(t *testing.T) {
 	w := newWorld(t, r, nil)
 	body := w.get(t, w.user(t, "ayu", access.Viewer), "/calendar?date=2030-01-01").body
 	box := section(t, body, `<section class="trouble"`, "</section>")
-	has(t, "box", box, "25 conflicts need a person", `<a href="/audit?range=all">and 5 more`)
+	has(t, "box", box, "25 conflicts need a person", `<a href="/conflicts">and 5 more`)
 	if n := strings.Count(box, "<li>"); n != 20 {
 		t.Errorf("%d conflicts are listed", n)
 	}

@@ -140,6 +140,7 @@ type deliveryView struct {
 	receiptRow
 	Transitions []booking.TransitionView
 	Payload     *payload
+	Reveal      string // shows the body; "" for whoever may not, or when it shows
 }
 
 // deliveryPage answers what one receipt was and did, and to operators what came.
@@ -162,10 +163,8 @@ func (s *server) deliveryPage(c echo.Context) error {
 		return err
 	}
 	v := deliveryView{receiptRow: rows[0], Transitions: transitions.Items}
-	if who.operator() {
-		if v.Payload, err = s.payload(ctx, r); err != nil {
-			return err
-		}
+	if v.Payload, v.Reveal, err = s.revealed(c, r); err != nil {
+		return err
 	}
 	return s.page(c, http.StatusOK, "delivery", page{Title: "delivery.title", Section: "deliveries", Data: v})
 }

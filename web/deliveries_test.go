@@ -12,15 +12,15 @@ func TestConnectionThatFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, full(), nil)
 	res := w.get(t, w.user(t, "ayu", access.Viewer), "/connections")
-	desk := section(t, res.body, "Front desk <small>", "</li>")
+	desk := section(t, res.body, "Front desk</a> <small>", "</li>")
 	has(t, "failing", desk, "The last 2 deliveries failed", `href="/deliveries?provider=generic&amp;status=failed"`)
-	if strings.Contains(desk, "verdict good") {
+	if strings.Contains(desk, "health is-working") {
 		t.Error("a connection that fails is green")
 	}
-	if off := section(t, res.body, "Old desk <small>", "</li>"); strings.Contains(off, "failed") {
+	if off := section(t, res.body, "Old desk</a> <small>", "</li>"); strings.Contains(off, "failed") {
 		t.Error("a connection that was disconnected warns")
 	}
-	has(t, "good", section(t, res.body, "Clinic <small>", "</li>"), "verdict good", "Last delivery")
+	has(t, "good", section(t, res.body, "Clinic</a> <small>", "</li>"), "health is-working", "Last delivery")
 }
 
 func TestDeliveries(t *testing.T) {
@@ -35,7 +35,11 @@ func TestDeliveries(t *testing.T) {
 	for role, sees := range map[access.Role]bool{access.Viewer: false, access.Operator: true} {
 		w := newWorld(t, full(), nil)
 		browser := w.user(t, "ayu", role)
-		res := w.get(t, browser, "/deliveries/"+id(40).String())
+		closed := w.get(t, browser, "/deliveries/"+id(40).String())
+		if strings.Contains(closed.body, "[redacted]") || strings.Contains(closed.body, `href="?body=1#body"`) != sees {
+			t.Errorf("%s: the body is shown unasked, or can be asked for: %t", role, !sees)
+		}
+		res := w.get(t, browser, "/deliveries/"+id(40).String()+"?body=1")
 		wholesome(t, res, "en")
 		has(t, string(role), res.body, `<a href="/bookings/`+id(21).String()+`">Intake call · Rani Wijaya</a>`, `<a href="/audit/`+id(60).String()+`">`)
 		if strings.Contains(res.body, "[redacted]") != sees || strings.Contains(res.body, "Operators also see") == sees {

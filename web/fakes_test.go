@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +21,27 @@ type accounts struct {
 	users  map[uuid.UUID]access.User
 	tokens []access.Token
 	links  map[string]access.Link
+	log    []access.Entry
+}
+
+// logged is the newest entry of the admin log.
+func (a *accounts) logged() access.Entry {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.log[len(a.log)-1]
+}
+
+func (a *accounts) entries() []access.Entry {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.log)
+}
+
+// forget empties the admin log.
+func (a *accounts) forget() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.log = nil
 }
 
 func (a *accounts) Apply(_ context.Context, c access.Change) error {
@@ -33,6 +55,7 @@ func (a *accounts) Apply(_ context.Context, c access.Change) error {
 		l.UsedAt = &c.Entry.At
 		a.links[string(c.UseLink)] = l
 	}
+	a.log = append(a.log, c.Entry)
 	if c.NewUser != nil {
 		a.users[c.NewUser.ID] = *c.NewUser
 	}
@@ -148,3 +171,5 @@ func (house) Redact(b []byte) []byte {
 }
 
 func (house) Sign([]byte, string, time.Time) http.Header { return nil }
+
+func (house) Selftest(id string) []byte { return []byte(id) }

@@ -9,6 +9,8 @@ import (
 	"github.com/BurntSushi/toml"
 	"github.com/nicksnyder/go-i18n/v2/i18n"
 	xlanguage "golang.org/x/text/language"
+	"golang.org/x/text/message"
+	"golang.org/x/text/number"
 
 	"slotkeeper/booking"
 )
@@ -143,6 +145,11 @@ func (l *language) named(set, value string) string {
 func (l *language) actor(a booking.Actor) string {
 	kind, _, _ := strings.Cut(string(a), ":")
 	return l.named("actor", kind)
+}
+
+// number is a whole number with the language's groups of three.
+func (l *language) number(n int) string {
+	return message.NewPrinter(xlanguage.Make(l.tag)).Sprint(number.Decimal(n))
 }
 
 // zoneName is the zone's abbreviation at an instant, or its distance from UTC

@@ -113,12 +113,13 @@ func TestMessagesAreUsed(t *testing.T) {
 	}
 	for _, code := range []string{
 		"bad_request", "forbidden", "cross_origin", "not_found", "link_spent", "method_not_allowed", "conflict", "body_too_large",
+		"already_canceled", "already_asked", "provider_signin_spent", "cannot_cancel", "nothing_to_retry",
 		"invalid", "rate_limited", "unavailable", "internal",
 	} {
 		need("problem."+code+".title", "the error page")
 		need("problem."+code+".help", "the error page")
 	}
-	for _, field := range []string{"username", "password", "timezone", "language"} {
+	for _, field := range []string{"username", "password", "timezone", "language", "message", "name", "zone", "into", "from", "identity", "resource", "connection_name", "day", "key", "user", "api_url", "account", "reason"} {
 		need("invalid."+field, "a form")
 	}
 	for key := range en {
@@ -150,10 +151,13 @@ func closedSets() map[string][]string {
 		booking.ReasonOverlap, booking.ReasonCapacityFull, booking.ReasonUnmapped, booking.ReasonIllegal, booking.ReasonStale)
 	out := map[string][]string{
 		"reason": reasons, "why": reasons,
-		"outcome":     text(booking.Applied, booking.Rejected),
-		"actor":       {"none", "webhook", "backfill", "reconcile", "replay", "system", "user", "token"},
-		"provider":    {"none", "calendly", "calcom", "acuity", "generic"},
-		"audit.range": {"24h", "7d", "30d", "90d", "all"},
+		"outcome":       text(booking.Applied, booking.Rejected),
+		"actor":         {"none", "webhook", "backfill", "reconcile", "replay", "system", "user", "token"},
+		"provider":      {"none", "calendly", "calcom", "acuity", "generic"},
+		"audit.range":   {"24h", "7d", "30d", "90d", "all"},
+		"deed":          access.Deeds(),
+		"subject":       {"user", "token", "booking", "receipt", "resource", "connection"},
+		"resource.done": {"renamed", "zone", "merged", "split", "mapped", "ruled", "unruled"},
 		"kind": text("none", booking.KindRequested, booking.KindCreated, booking.KindMoved, booking.KindCanceled, booking.KindDetails,
 			booking.KindNoShow, booking.KindSelftest),
 		"status": {"none"}, "receipt": text(booking.StatusDuplicate),
@@ -166,6 +170,21 @@ func closedSets() map[string][]string {
 	}
 	for _, s := range booking.ReceiptStatuses() {
 		out["receipt"] = append(out["receipt"], string(s))
+	}
+	for _, s := range booking.EffectStatuses() {
+		out["effect"] = append(out["effect"], string(s))
+	}
+	for _, s := range booking.RunStatuses() {
+		out["run.status"] = append(out["run.status"], string(s))
+	}
+	for _, k := range booking.RunKinds() {
+		out["run.kind"] = append(out["run.kind"], string(k))
+	}
+	for _, k := range booking.DriftKinds() {
+		out["drift"] = append(out["drift"], string(k))
+	}
+	for set, values := range connecting() {
+		out[set] = values
 	}
 	for _, r := range access.Roles() {
 		out["role"] = append(out["role"], string(r))

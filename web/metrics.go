@@ -31,15 +31,25 @@ type Metrics struct {
 	signatures *prometheus.CounterVec
 	refusals   *prometheus.CounterVec
 	sets       prometheus.Histogram
+	effects    *prometheus.CounterVec
 }
 
-// Backlogger tells what was received and is not settled.
+// Backlogger tells what was received and is not settled, and what was asked for
+// and is not done.
 type Backlogger interface {
 	Backlog(ctx context.Context) (booking.Backlog, error)
+	UndoneEffects(ctx context.Context) ([]booking.EffectCount, error)
 }
 
-// NewMetrics counts for these providers. The backlog is read when it is asked for.
-func NewMetrics(providers []string, backlog Backlogger, now func() time.Time) *Metrics {
+// Measured is what is read when metrics are scraped; *store.Store.
+type Measured interface {
+	Backlogger
+	connectionLister
+}
+
+// NewMetrics counts for these providers. What is stored is read when it is asked
+// for.
+func NewMetrics(providers []string, stored Measured, now func() time.Time) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(), providers: slices.Clone(providers),
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -62,9 +72,12 @@ func NewMetrics(providers []string, backlog Backlogger, now func() time.Time) *M
 			Name: "slotkeeper_set_size", Help: "Deliveries that were committed together.",
 			Buckets: []float64{1, 2, 4, 8, 16, 32, 64},
 		}),
+		effects: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "slotkeeper_effects_total", Help: "Tries to do something outside, by what became of them: done, failed (to be tried again) or dead.",
+		}, []string{"kind", "status"}),
 	}
-	m.registry.MustRegister(m.deliveries, m.ack, m.moves, m.signatures, m.refusals, m.sets,
-		newBacklogCollector(backlog, now),
+	m.registry.MustRegister(m.deliveries, m.ack, m.moves, m.signatures, m.refusals, m.sets, m.effects,
+		newBacklogCollector(stored, now), newConnectionCollector(stored, now),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -97,6 +110,11 @@ func (m *Metrics) Transitioned(event booking.Action, outcome booking.Outcome, re
 // SetApplied records how many deliveries were committed together.
 func (m *Metrics) SetApplied(size int) { m.sets.Observe(float64(size)) }
 
+// EffectTried counts a try to do something outside.
+func (m *Metrics) EffectTried(kind booking.EffectKind, status booking.EffectStatus) {
+	m.effects.WithLabelValues(string(kind), string(status)).Inc()
+}
+
 // SignatureFailed counts a post that was not proven.
 func (m *Metrics) SignatureFailed(provider string) {
 	m.signatures.WithLabelValues(m.provider(provider)).Inc()
@@ -119,6 +137,7 @@ type backlogCollector struct {
 	now     func() time.Time
 	open    *prometheus.Desc
 	oldest  *prometheus.Desc
+	undone  *prometheus.Desc
 }
 
 func newBacklogCollector(b Backlogger, now func() time.Time) *backlogCollector {
@@ -126,12 +145,14 @@ func newBacklogCollector(b Backlogger, now func() time.Time) *backlogCollector {
 		backlog: b, now: now,
 		open:   prometheus.NewDesc("slotkeeper_receipts_open", "Receipts that are not settled.", []string{"status"}, nil),
 		oldest: prometheus.NewDesc("slotkeeper_oldest_open_receipt_seconds", "Age of the oldest receipt that is not settled; 0 without any.", nil, nil),
+		undone: prometheus.NewDesc("slotkeeper_effects_open", "Effects that are not done.", []string{"kind", "status"}, nil),
 	}
 }
 
 func (c *backlogCollector) Describe(out chan<- *prometheus.Desc) {
 	out <- c.open
 	out <- c.oldest
+	out <- c.undone
 }
 
 const backlogTimeout = 2 * time.Second
@@ -153,11 +174,35 @@ func (c *backlogCollector) Collect(out chan<- prometheus.Metric) {
 		age = max(c.now().Sub(*b.Oldest).Seconds(), 0)
 	}
 	out <- prometheus.MustNewConstMetric(c.oldest, prometheus.GaugeValue, age)
+	c.collectEffects(ctx, out)
+}
+
+// collectEffects tells of each status, 0 too, so that an alert has something to
+// compare with.
+func (c *backlogCollector) collectEffects(ctx context.Context, out chan<- prometheus.Metric) {
+	counts, err := c.backlog.UndoneEffects(ctx)
+	if err != nil {
+		out <- prometheus.NewInvalidMetric(c.undone, err)
+		return
+	}
+	type of struct {
+		kind   booking.EffectKind
+		status booking.EffectStatus
+	}
+	all := map[of]int{
+		{booking.EffectCancel, booking.EffectPending}: 0, {booking.EffectCancel, booking.EffectFailed}: 0, {booking.EffectCancel, booking.EffectDead}: 0,
+	}
+	for _, n := range counts {
+		all[of{n.Kind, n.Status}] = n.Count
+	}
+	for k, n := range all {
+		out <- prometheus.MustNewConstMetric(c.undone, prometheus.GaugeValue, float64(n), string(k.kind), string(k.status))
+	}
 }
 
 // metrics on the main listener need a token that may read.
 func (s *server) metrics(c echo.Context) error {
-	if err := s.bearer(c.Request(), access.ScrapeMetrics); err != nil {
+	if _, err := s.authenticate(c.Request(), access.ScrapeMetrics); err != nil {
 		return err
 	}
 	s.Metrics.Handler().ServeHTTP(c.Response(), c.Request())

@@ -24,6 +24,7 @@ type contextKey int
 const (
 	keyRequestID contextKey = iota
 	keyViewer
+	keyCaller
 )
 
 // A request id from outside is kept when it can do no harm in a log.

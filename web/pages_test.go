@@ -11,8 +11,10 @@ import (
 var paths = []string{
 	"/calendar", "/calendar?view=week", "/calendar?view=week&date=2026-11-30&zone=Europe/Berlin", "/calendar?status=canceled",
 	"/calendar?resource=" + id(10).String(), "/calendar?provider=acuity", "/calendar?date=2030-01-01", "/calendar?zone=Nowhere/Land",
-	"/audit", "/audit?show=all&range=all", "/audit?reason=stale", "/audit?provider=acuity", "/audit?from=2020-01-01&to=2020-01-02",
-	"/deliveries", "/deliveries?status=failed&provider=calendly", "/connections", "/resources", "/settings", "/settings?saved=display", "/settings?saved=password",
+	"/conflicts", "/conflicts?show=accepted", "/conflicts?past=1&provider=calcom", "/audit", "/audit?show=all&range=all", "/audit?reason=stale", "/audit?provider=acuity", "/audit?from=2020-01-01&to=2020-01-02",
+	"/audit?q=nobody", "/audit?q=rani&connection=" + id(1).String() + "&resource=" + id(10).String() + "&actor=webhook",
+	"/audit?view=admin", "/audit?view=admin&action=user.signed_in&actor=system", "/audit?view=admin&from=2020-01-01&to=2020-01-02",
+	"/deliveries", "/deliveries?status=failed&provider=calendly", "/connections", "/resources", "/resources?q=nobody", "/settings", "/settings?saved=display", "/settings?saved=password",
 }
 
 func TestEveryPage(t *testing.T) {
@@ -25,7 +27,7 @@ func TestEveryPage(t *testing.T) {
 			all = append(all, "/bookings/"+b.ID.String(), "/bookings/"+b.ID.String()+"?zone=America/New_York&receipt="+id(40).String())
 		}
 		for _, tr := range data.transitions {
-			all = append(all, "/audit/"+tr.ID.String())
+			all = append(all, "/audit/"+tr.ID.String(), "/audit/"+tr.ID.String()+"?body=1")
 		}
 		for _, r := range data.receipts {
 			all = append(all, "/deliveries/"+r.ID.String())

@@ -90,26 +90,33 @@ const (
 // titles says in English what each code means. Pages have their own texts, in
 // locales/, under problem.CODE.
 var titles = map[string]string{
-	"bad_request":        "the request cannot be read",
-	"event_id_missing":   "the event id header is missing",
-	"signature_missing":  "the signature is missing",
-	"signature_invalid":  "the signature does not fit the body",
-	"signature_too_old":  "the signature's time is too far from now",
-	codeUnauthenticated:  "a valid bearer token is needed",
-	"forbidden":          "this needs a higher role",
-	"cross_origin":       "the request came from another site",
-	"not_found":          "there is no such thing",
-	"connection_unknown": "there is no such connection",
-	"link_spent":         "the link was used or has expired",
-	"method_not_allowed": "the method is not allowed here",
-	"conflict":           "what stands does not allow it",
-	"body_too_large":     "the body is too large",
-	codeInvalid:          "the input is not valid",
-	"unsupported":        "the content type is not supported",
-	"not_acceptable":     "no such format is available",
-	"rate_limited":       "too many attempts",
-	codeUnavailable:      "the database is not available; try again",
-	codeInternal:         "something went wrong here",
+	"bad_request":           "the request cannot be read",
+	"event_id_missing":      "the event id header is missing",
+	"signature_missing":     "the signature is missing",
+	"signature_invalid":     "the signature does not fit the body",
+	"signature_too_old":     "the signature's time is too far from now",
+	codeUnauthenticated:     "a valid bearer token is needed",
+	"forbidden":             "this needs a higher role",
+	"cross_origin":          "the request came from another site",
+	"not_found":             "there is no such thing",
+	"connection_unknown":    "there is no such connection",
+	"link_spent":            "the link was used or has expired",
+	"provider_signin_spent": "the sign-in at the provider was not begun here or took too long",
+	"method_not_allowed":    "the method is not allowed here",
+	"conflict":              "what stands does not allow it",
+	"illegal_transition":    "the booking's state does not allow it",
+	"already_canceled":      "the booking is canceled already",
+	"already_asked":         "the booking is being canceled already",
+	"cannot_cancel":         "the booking cannot be canceled at its provider",
+	"unconfirmed":           "more is canceled than was confirmed",
+	"nothing_to_retry":      "there is nothing to try again",
+	"body_too_large":        "the body is too large",
+	codeInvalid:             "the input is not valid",
+	"unsupported":           "the content type is not supported",
+	"not_acceptable":        "no such format is available",
+	"rate_limited":          "too many attempts",
+	codeUnavailable:         "the database is not available; try again",
+	codeInternal:            "something went wrong here",
 }
 
 // codes of plain HTTP statuses, as echo and huma give them.
@@ -140,6 +147,9 @@ var known = []struct {
 	{access.ErrBadToken, http.StatusUnauthorized, codeUnauthenticated},
 	{access.ErrLinkSpent, http.StatusNotFound, "link_spent"},
 	{booking.ErrNotFound, http.StatusNotFound, "not_found"},
+	{booking.ErrAlreadyCanceled, http.StatusConflict, "already_canceled"},
+	{booking.ErrAlreadyAsked, http.StatusConflict, "already_asked"},
+	{booking.ErrNothingToRetry, http.StatusConflict, "nothing_to_retry"},
 	{booking.ErrUnavailable, http.StatusServiceUnavailable, codeUnavailable},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, codeUnavailable},
 }
@@ -173,6 +183,15 @@ func problemOf(err error) *Problem {
 		p.Detail = conflict.Detail
 		return p
 	}
+	var illegal *booking.IllegalTransitionError
+	if errors.As(err, &illegal) {
+		p = newProblem(http.StatusConflict, string(booking.ReasonIllegal), err)
+		p.Detail = illegal.Error()
+		return p
+	}
+	if p := problemOfCancel(err); p != nil {
+		return p
+	}
 	var throttled *access.ThrottledError
 	if errors.As(err, &throttled) {
 		p = newProblem(http.StatusTooManyRequests, "rate_limited", err)
@@ -199,6 +218,25 @@ func problemOf(err error) *Problem {
 		}
 	}
 	return newProblem(http.StatusInternalServerError, codeInternal, err)
+}
+
+// problemOfCancel is what a cancel at a provider is refused with; nil for other
+// errors.
+func problemOfCancel(err error) *Problem {
+	var cannot *booking.CannotCancelError
+	if errors.As(err, &cannot) {
+		p := newProblem(http.StatusConflict, "cannot_cancel", err)
+		p.Detail = cannot.Detail
+		return p
+	}
+	var unconfirmed *booking.UnconfirmedError
+	if errors.As(err, &unconfirmed) {
+		p := newProblem(http.StatusConflict, "unconfirmed", err)
+		p.Detail = unconfirmed.Error()
+		p.Errors = []Invalid{{Field: "confirm", Detail: "must be " + strconv.Itoa(unconfirmed.Affected)}}
+		return p
+	}
+	return nil
 }
 
 func newProblem(status int, code string, cause error) *Problem {

@@ -15,6 +15,7 @@ import (
 
 	"slotkeeper/booking"
 	"slotkeeper/booking/access"
+	"slotkeeper/calendar"
 )
 
 //go:embed templates
@@ -55,14 +56,18 @@ func loadTemplates(l *languages, a assets) (*renderer, error) {
 // template: each sentence is one message.
 func functions(l *language, a assets) template.FuncMap {
 	return template.FuncMap{
-		"t":        l.t,
-		"n":        l.n,
-		"named":    func(set string, value any) string { return l.named(set, fmt.Sprint(value)) },
-		"actor":    l.actor,
-		"asset":    a.address,
-		"stamp":    func(t time.Time, zone *time.Location) string { return l.dates.stamp(t.In(zone)) },
-		"exact":    func(t time.Time, zone *time.Location) string { return l.dates.exact(t.In(zone)) },
-		"span":     func(from, to time.Time, zone *time.Location) string { return l.dates.span(from.In(zone), to.In(zone)) },
+		"t":      l.t,
+		"n":      l.n,
+		"named":  func(set string, value any) string { return l.named(set, fmt.Sprint(value)) },
+		"actor":  l.actor,
+		"number": l.number,
+		"asset":  a.address,
+		"stamp":  func(t time.Time, zone *time.Location) string { return l.dates.stamp(t.In(zone)) },
+		"exact":  func(t time.Time, zone *time.Location) string { return l.dates.exact(t.In(zone)) },
+		"span":   func(from, to time.Time, zone *time.Location) string { return l.dates.span(from.In(zone), to.In(zone)) },
+		"period": func(from, to time.Time, zone *time.Location) string {
+			return l.dates.period(calendar.DateOf(from, zone), calendar.DateOf(to, zone))
+		},
 		"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"icon":     icon,
 		"aim":      aim,
@@ -114,6 +119,8 @@ type page struct {
 	// the page did.
 	Conflicts int
 	counted   bool
+	// Down are the connections that do not work, filled in by page.
+	Down []downConnection
 
 	// Filled in by page.
 	Lang     string
@@ -132,6 +139,9 @@ func (s *server) page(c echo.Context, status int, name string, p page) error {
 		p.Zone = who.zone
 	}
 	if err := s.countConflicts(c.Request().Context(), status, &p); err != nil {
+		return err
+	}
+	if err := s.findDown(c.Request().Context(), status, who, &p); err != nil {
 		return err
 	}
 	t, ok := s.render.pages[p.Lang][name]
@@ -154,6 +164,19 @@ func (s *server) countConflicts(ctx context.Context, status int, p *page) (err e
 		return nil
 	}
 	p.Conflicts, err = s.Records.OpenConflicts(ctx, s.Now())
+	if status >= http.StatusBadRequest {
+		return nil
+	}
+	return err
+}
+
+// findDown finds the connections that the frame warns of. Like the conflicts they
+// keep no page back that says what went wrong.
+func (s *server) findDown(ctx context.Context, status int, who viewer, p *page) (err error) {
+	if p.User == nil || status >= http.StatusInternalServerError {
+		return nil
+	}
+	p.Down, err = s.downConnections(ctx, who)
 	if status >= http.StatusBadRequest {
 		return nil
 	}

@@ -5,6 +5,9 @@ import (
 	"slices"
 
 	"github.com/labstack/echo/v4"
+
+	"slotkeeper/booking/access"
+	"slotkeeper/booking/auditfile"
 )
 
 const webhookRoute = "/webhooks/:provider/:connection"
@@ -33,12 +36,42 @@ func (s *server) routes(e *echo.Echo) error {
 	signedIn := append(slices.Clone(open), s.requireUser)
 	e.GET("/calendar", s.calendarPage, signedIn...)
 	e.GET("/bookings/:id", s.bookingPage, signedIn...)
+	e.GET("/bookings/:id/cancel-at-provider", s.cancelPage, signedIn...)
+	e.POST("/bookings/:id/cancel-at-provider", s.cancelBooking, signedIn...)
+	e.POST("/effects/:id/retry", s.retryEffect, signedIn...)
+	e.GET("/conflicts", s.conflictsPage, signedIn...)
+	e.POST("/conflicts/accept", s.acceptConflicts, signedIn...)
 	e.GET("/audit", s.auditPage, signedIn...)
+	exporting := append(slices.Clone(signedIn), s.needs(access.ExportAudit))
+	e.GET(exportPath(auditfile.CSV), s.exportCSV, exporting...)
+	e.GET(exportPath(auditfile.JSONL), s.exportJSONL, exporting...)
 	e.GET("/audit/:id", s.transitionPage, signedIn...)
 	e.GET("/deliveries", s.deliveriesPage, signedIn...)
 	e.GET("/deliveries/:id", s.deliveryPage, signedIn...)
 	e.GET("/connections", s.connectionsPage, signedIn...)
+	e.GET("/connections/new/:provider", s.connectPage, signedIn...)
+	e.POST("/connections/new/:provider", s.connectAccount, signedIn...)
+	e.POST("/connections/oauth", s.signInAtProvider, signedIn...)
+	e.GET("/connections/oauth", s.signedInAtProvider, signedIn...)
+	e.GET("/connections/:id", s.connectionPage, signedIn...)
+	e.POST("/connections/:id/check", s.checkConnection, signedIn...)
+	e.POST("/connections/:id/compare", s.compareConnection, signedIn...)
+	e.POST("/connections/:id/import", s.importConnection, signedIn...)
+	e.POST("/connections/:id/rotate", s.rotateConnection, signedIn...)
+	e.POST("/connections/:id/finish", s.finishRotation, signedIn...)
+	e.GET("/connections/:id/disconnect", s.disconnectPage, signedIn...)
+	e.POST("/connections/:id/disconnect", s.disconnectConnection, signedIn...)
 	e.GET("/resources", s.resourcesPage, signedIn...)
+	e.GET("/resources/unmapped", s.unmappedPage, signedIn...)
+	e.GET("/resources/:id", s.resourcePage, signedIn...)
+	mapping := append(slices.Clone(signedIn), s.mapsResources)
+	e.POST("/resources/unmapped", s.mapIdentity, mapping...)
+	e.POST("/resources/:id/name", s.renameResource, mapping...)
+	e.POST("/resources/:id/zone", s.setResourceZone, mapping...)
+	e.POST("/resources/:id/overlaps", s.setOverlapRule, signedIn...)
+	e.POST("/resources/:id/split", s.splitResource, mapping...)
+	e.GET("/resources/:id/merge", s.mergePage, mapping...)
+	e.POST("/resources/:id/merge", s.mergeResource, mapping...)
 	e.GET("/settings", s.settingsPage, signedIn...)
 	e.POST("/settings/display", s.saveDisplay, signedIn...)
 	e.POST("/settings/password", s.savePassword, signedIn...)

@@ -26,6 +26,7 @@ type Records interface {
 	auditRecords
 	receiptRecords
 	connectionRecords
+	blockRecords
 	Slots(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[booking.SlotView], error)
 	Resources(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[booking.ResourceView], error)
 	// Ready fails when the database cannot be written.
@@ -45,8 +46,12 @@ type bookingRecords interface {
 type auditRecords interface {
 	Transitions(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[booking.TransitionView], error)
 	Transition(ctx context.Context, id uuid.UUID) (booking.TransitionView, error)
-	// Tally counts the filter's transitions by provider, outcome and reason.
+	// Tally counts the filter's transitions by reason.
 	Tally(ctx context.Context, f booking.Filter) ([]booking.Tally, error)
+	// AdminLog lists what people and commands did, newest first.
+	AdminLog(ctx context.Context, f access.EntryFilter, p booking.Page) (booking.List[access.LoggedEntry], error)
+	// Actors names users and tokens.
+	Actors(ctx context.Context) (map[booking.Actor]string, error)
 }
 
 type receiptRecords interface {
@@ -66,6 +71,11 @@ type connectionRecords interface {
 	// Connections come without their secrets.
 	Connections(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[providers.Connection], error)
 	Connection(ctx context.Context, id uuid.UUID) (providers.Connection, error)
+	// Runs are the newest of a connection, OpenRuns those under way of all.
+	Runs(ctx context.Context, connection uuid.UUID, limit int) ([]booking.Run, error)
+	OpenRuns(ctx context.Context) ([]booking.Run, error)
+	// Drifts are what a connection's provider has otherwise, the oldest first.
+	Drifts(ctx context.Context, connection uuid.UUID, limit int) ([]booking.Drift, error)
 }
 
 // Accounts says who may do what; *access.Accounts.
@@ -78,6 +88,8 @@ type Accounts interface {
 	SignInByLink(ctx context.Context, secret, remote string) (access.User, error)
 	FirstAdministrator(ctx context.Context, secret, name, password, remote string) (access.User, error)
 	Authenticate(ctx context.Context, bearer string) (access.Principal, error)
+	// Note keeps in the admin log what was done elsewhere.
+	Note(ctx context.Context, by access.By, action, subject string, detail map[string]string) error
 }
 
 // Intake takes a proven post. It returns once the post is committed, or
@@ -93,7 +105,13 @@ type Deps struct {
 	Records  Records
 	Accounts Accounts
 	Intake   Intake
-	Metrics  *Metrics
+	Effects  Effects
+	Connect  Connector
+	Secrets  SecretKeeper
+	// Resources lists for people what can be booked, and changes it.
+	Resources Resources
+	Overlaps  Overlaps
+	Metrics   *Metrics
 	// Providers are the adapters by name: the only ones that have webhooks.
 	Providers map[string]providers.Provider
 	// EmailKey makes the HMAC that stands for an e-mail in identities and keys.
@@ -126,6 +144,11 @@ func (d *Deps) validate() error {
 	need(d.Records != nil, "Records")
 	need(d.Accounts != nil, "Accounts")
 	need(d.Intake != nil, "Intake")
+	need(d.Effects != nil, "Effects")
+	need(d.Connect != nil, "Connect")
+	need(d.Secrets != nil, "Secrets")
+	need(d.Resources != nil, "Resources")
+	need(d.Overlaps != nil, "Overlaps")
 	need(d.Metrics != nil, "Metrics")
 	need(len(d.Providers) > 0, "Providers")
 	need(d.EmailKey != nil, "EmailKey")

@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -43,8 +42,12 @@ type records struct {
 	resources   []booking.ResourceView
 	about       map[uuid.UUID][]uuid.UUID // bookings by receipt
 	failed      map[uuid.UUID]booking.Failing
+	blocks      []booking.BlockView
+	runs        []booking.Run
+	drifts      []booking.Drift
 
 	mu          sync.Mutex
+	house       *accounts // whose admin log is shown
 	connections []providers.Connection
 	reads       int
 	err         error
@@ -113,6 +116,7 @@ func (r *records) Bookings(_ context.Context, f booking.Filter, p booking.Page) 
 			(f.ResourceID == nil || slices.Contains(b.ResourceIDs, *f.ResourceID)) &&
 			(f.BookingID == nil || *f.BookingID == b.ID) &&
 			(!f.OpenConflicts || b.Status == booking.Conflicted && !b.OverlapAccepted) &&
+			(!f.AcceptedOverlaps || b.Status == booking.Conflicted && b.OverlapAccepted) &&
 			(len(f.Statuses) == 0 || slices.Contains(f.Statuses, string(b.Status)))
 	})
 }
@@ -157,6 +161,9 @@ func (r *records) keepTransition(f booking.Filter) func(booking.TransitionView) 
 			(f.BookingID == nil || t.BookingID == *f.BookingID) && (f.ReceiptID == nil || t.ReceiptID == *f.ReceiptID) &&
 			(f.Outcome == "" || t.Outcome == f.Outcome) && (f.Reason == "" || t.Reason == f.Reason) &&
 			(f.Provider == "" || t.Provider == f.Provider) &&
+			(f.ConnectionID == nil || t.ConnectionID == *f.ConnectionID) && (f.ResourceID == nil || slices.Contains(t.ResourceIDs, *f.ResourceID)) &&
+			(f.Actor == "" || string(t.Actor) == f.Actor) &&
+			(f.Text == "" || strings.Contains(strings.ToLower(t.Title+" "+t.Invitee), strings.ToLower(f.Text))) &&
 			(!f.Troubled || t.Outcome == booking.Rejected || t.To == booking.Conflicted)
 	}
 }
@@ -173,20 +180,43 @@ func (r *records) Transition(_ context.Context, id uuid.UUID) (booking.Transitio
 }
 
 func (r *records) Tally(_ context.Context, f booking.Filter) ([]booking.Tally, error) {
-	counts := map[booking.Tally]int{}
-	for _, t := range r.transitions {
-		if r.keepTransition(f)(t) {
-			counts[booking.Tally{Provider: t.Provider, Outcome: t.Outcome, Reason: t.Reason}]++
+	var out []booking.Tally
+	for _, reason := range f.Reasons() {
+		f.Reason = reason
+		n := 0
+		for _, t := range r.transitions {
+			if r.keepTransition(f)(t) {
+				n++
+			}
+		}
+		if n > 0 {
+			out = append(out, booking.Tally{Reason: reason, Count: min(n, booking.MaxTally), More: n > booking.MaxTally})
 		}
 	}
-	var out []booking.Tally
-	for k, n := range counts {
-		k.Count = n
-		out = append(out, k)
+	return out, nil
+}
+
+func (r *records) AdminLog(_ context.Context, f access.EntryFilter, p booking.Page) (booking.List[access.LoggedEntry], error) {
+	r.house.mu.Lock()
+	defer r.house.mu.Unlock()
+	var all []access.LoggedEntry
+	for i, e := range r.house.log {
+		all = append(all, access.LoggedEntry{Seq: int64(i + 1), Entry: e})
 	}
-	slices.SortFunc(out, func(a, b booking.Tally) int {
-		return cmp.Compare(a.Provider+string(a.Reason), b.Provider+string(b.Reason))
+	slices.Reverse(all)
+	return page(all, p, func(e access.LoggedEntry) bool {
+		return (f.Actor == "" || e.Actor == f.Actor) && (f.Action == "" || e.Action == f.Action) &&
+			(f.From == nil || !e.At.Before(*f.From)) && (f.To == nil || e.At.Before(*f.To))
 	})
+}
+
+func (r *records) Actors(context.Context) (map[booking.Actor]string, error) {
+	r.house.mu.Lock()
+	defer r.house.mu.Unlock()
+	out := map[booking.Actor]string{}
+	for _, u := range r.house.users {
+		out[u.Principal().Actor()] = u.Name
+	}
 	return out, nil
 }
 
@@ -303,6 +333,7 @@ func newWorld(t *testing.T, r *records, take intake, change ...func(*web.Deps)) 
 		records: r, logs: &logs{}, clock: &clock{at: noon},
 		store: &accounts{users: map[uuid.UUID]access.User{}, links: map[string]access.Link{}},
 	}
+	r.house = w.store
 	w.accounts = access.NewAccounts(w.store, w.clock.now)
 	w.metrics = web.NewMetrics([]string{"generic", "calendly"}, r, w.clock.now)
 	if take == nil {
@@ -314,7 +345,8 @@ func newWorld(t *testing.T, r *records, take intake, change ...func(*web.Deps)) 
 	}
 	deps := web.Deps{
 		Log: slog.New(slog.NewJSONHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: w.clock.now,
-		Records: r, Accounts: w.accounts, Intake: take, Metrics: w.metrics,
+		Records: r, Accounts: w.accounts, Intake: take, Metrics: w.metrics, Effects: &effects{records: r}, Resources: &registry{records: r}, Overlaps: &overlaps{records: r},
+		Connect: &connector{records: r, now: w.clock.now}, Secrets: r,
 		Providers: map[string]providers.Provider{"generic": house{}, "calendly": house{}},
 		EmailKey:  func(string) string { return "hmac" }, Sessions: memstore.NewWithCleanupInterval(0),
 		PublicURL: &url.URL{Scheme: "http", Host: "slots.example"}, Zone: jakarta, Version: "test",

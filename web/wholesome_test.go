@@ -123,7 +123,7 @@ func (p *inspection) element(n *html.Node) {
 		if id, ok := attr(n, "for"); ok {
 			p.labels = append(p.labels, id)
 		}
-	case "input", "select":
+	case "input", "select", "textarea":
 		kind, _ := attr(n, "type")
 		id, _ := attr(n, "id")
 		if kind != "hidden" && kind != "checkbox" {

@@ -66,6 +66,9 @@ func full() *records {
 		about: map[uuid.UUID][]uuid.UUID{
 			id(40): {held.ID}, id(41): {group.ID, second.ID}, id(42): {lost.ID}, id(43): {id(99)},
 		},
+		blocks: []booking.BlockView{
+			block("1", host, *at(30, 8, 0), *at(30, 12, 0)), block("2", host, *at(31, 0, 0), *at(33, 0, 0)), block("3", uuid.Nil, *at(30, 22, 0), *at(31, 2, 0)),
+		},
 		failed: map[uuid.UUID]booking.Failing{other: {Count: 2, Newest: booking.StatusFailed}, off: {Count: 1, Newest: booking.StatusDead}},
 		bodies: map[uuid.UUID][]byte{id(40): []byte(`{"event":"invitee.created","password":"hunter2","note":"<script>alert(1)</script>"}`)},
 		copies: map[uuid.UUID][]booking.Copy{id(40): {
@@ -94,7 +97,7 @@ func full() *records {
 				Seq: seq, ID: id(n), BookingID: id(b), ReceiptID: id(receipt), Event: event, From: from, To: to, Outcome: outcome, Reason: reason,
 				Actor: booking.ActorWebhook, OccurredAt: noon.Add(-ago - time.Second), RecordedAt: noon.Add(-ago), Hash: [32]byte{n},
 			},
-			Provider: "calendly", Title: "Intake call", Invitee: "Rani Wijaya", ResourceIDs: []uuid.UUID{room}, ReceiptKind: booking.KindCreated,
+			Provider: "calendly", Title: "Intake call", Invitee: "Rani Wijaya", ResourceIDs: []uuid.UUID{room}, ReceiptKind: booking.KindCreated, ConnectionID: conn,
 		})
 	}
 	transition(64, 23, 43, booking.Create, booking.Canceled, booking.Canceled, booking.Rejected, booking.ReasonIllegal, 10*time.Minute)

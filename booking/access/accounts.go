@@ -165,6 +165,15 @@ func (a *Accounts) entry(by By, action, subject string, detail map[string]string
 	return Entry{At: a.at(), Actor: by.Actor, Action: action, Subject: subject, Detail: detail, Remote: by.Remote}
 }
 
+// Note keeps in the admin log what was done elsewhere, and to what. detail holds no
+// secret and nothing that a stranger typed.
+func (a *Accounts) Note(ctx context.Context, by By, action, subject string, detail map[string]string) error {
+	if err := a.store.Apply(ctx, Change{Entry: a.entry(by, action, subject, detail)}); err != nil {
+		return fmt.Errorf("admin log: %w", err)
+	}
+	return nil
+}
+
 func userSubject(id uuid.UUID) string { return "user:" + id.String() }
 
 func roleDetail(u User) map[string]string {

@@ -51,6 +51,12 @@ const (
 	View              Action = "view"
 	ScrapeMetrics     Action = "scrape_metrics"
 	MapResources      Action = "map_resources"
+	ActAtProvider     Action = "act_at_provider"
+	AcceptOverlaps    Action = "accept_overlaps"
+	SyncConnections   Action = "sync_connections"
+	ReadRawBodies     Action = "read_raw_bodies"
+	ExportAudit       Action = "export_audit"
+	ReadAdminLog      Action = "read_admin_log"
 	ManageConnections Action = "manage_connections"
 	ManageAccounts    Action = "manage_accounts"
 )
@@ -61,6 +67,12 @@ var needs = map[Action]Role{
 	View:              Viewer,
 	ScrapeMetrics:     Viewer,
 	MapResources:      Operator,
+	ActAtProvider:     Operator,
+	AcceptOverlaps:    Operator,
+	SyncConnections:   Operator,
+	ReadRawBodies:     Operator,
+	ExportAudit:       Operator,
+	ReadAdminLog:      Operator,
 	ManageConnections: Administrator,
 	ManageAccounts:    Administrator,
 }

@@ -62,12 +62,38 @@ type Entry struct {
 	At      time.Time
 	Actor   booking.Actor
 	Action  string
-	Subject string // "user:<id>", "token:<id>" or ""
+	Subject string // "user:<id>", "token:<id>", "resource:<id>", "receipt:<id>" or ""
 	Detail  map[string]string
 	Remote  string // the client's address, "" for commands
 }
 
-// What entries tell of.
+// LoggedEntry is an entry as it stands in the admin log.
+type LoggedEntry struct {
+	Entry
+	Seq int64
+}
+
+// EntryFilter narrows the admin log. Zero fields do not filter; the window is
+// [From, To).
+type EntryFilter struct {
+	From   *time.Time
+	To     *time.Time
+	Actor  booking.Actor
+	Action string
+}
+
+// Deeds are all actions that entries tell of, in the order of the constants.
+func Deeds() []string {
+	return []string{
+		DidSignIn, DidFailSignIn, DidAddUser, DidSetPassword, DidDisableUser, DidSetDisplay, DidCreateToken, DidRevokeToken,
+		DidMakeLink, DidRefuseLink, DidAskCancel, DidRetryEffect, DidAcceptOverlap,
+		DidConnect, DidReconnect, DidDisconnect, DidCheckConnection, DidCompareConnection, DidImportConnection, DidRotateSecret, DidFinishRotation,
+		DidMapIdentity, DidSplitIdentity, DidMergeResource, DidRenameResource, DidSetZone, DidSetOverlapRule,
+		DidReadBody, DidExportAudit,
+	}
+}
+
+// What entries tell of. Each stands in Deeds and has a name in every language.
 const (
 	DidSignIn      = "user.signed_in"
 	DidFailSignIn  = "user.sign_in_failed"
@@ -79,6 +105,29 @@ const (
 	DidRevokeToken = "token.revoked"
 	DidMakeLink    = "link.made"
 	DidRefuseLink  = "link.refused"
+	DidAskCancel   = "booking.cancel_asked"
+	DidRetryEffect = "effect.retried"
+	// The entry has the reason that its author gave.
+	DidAcceptOverlap = "booking.overlap_accepted"
+
+	DidConnect           = "connection.connected"
+	DidReconnect         = "connection.reconnected"
+	DidDisconnect        = "connection.disconnected"
+	DidCheckConnection   = "connection.checked"
+	DidCompareConnection = "connection.compared"
+	DidImportConnection  = "connection.imported"
+	DidRotateSecret      = "connection.secret_rotated"
+	DidFinishRotation    = "connection.rotation_finished"
+
+	DidMapIdentity    = "identity.mapped"
+	DidSplitIdentity  = "identity.split"
+	DidMergeResource  = "resource.merged"
+	DidRenameResource = "resource.renamed"
+	DidSetZone        = "resource.zone_set"
+	DidSetOverlapRule = "resource.overlap_rule_set"
+
+	DidReadBody    = "receipt.body_read"
+	DidExportAudit = "audit.exported"
 )
 
 // UserChange names what changes of a stored user; nil leaves it. Only these

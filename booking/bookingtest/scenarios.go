@@ -23,7 +23,7 @@ const (
 // Scenarios are the stories of DESIGN §3 and of what providers really send.
 func Scenarios() []Scenario {
 	var out []Scenario
-	for _, part := range [][]Scenario{single(), chains(), confirmation(), groups(), seats(), rivals(), clocks()} {
+	for _, part := range [][]Scenario{single(), chains(), confirmation(), groups(), seats(), rivals(), clocks(), reads()} {
 		out = append(out, part...)
 	}
 	return out

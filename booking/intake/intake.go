@@ -98,6 +98,41 @@ func (in *Intake) Take(ctx context.Context, p booking.Post) (booking.Answer, err
 	}
 }
 
+// TakeSet has a set of reads applied in a transaction of their own, in the caller's
+// turn, so that deliveries slip in before and after. What cannot be applied comes
+// back as failed and is not kept: it will be read again. The error is
+// booking.ErrUnavailable when nothing was stored.
+func (in *Intake) TakeSet(ctx context.Context, set []booking.Post) ([]booking.Answer, error) {
+	in.mu.RLock()
+	defer in.mu.RUnlock()
+	if in.closed {
+		return nil, fmt.Errorf("intake: stopping: %w", booking.ErrUnavailable)
+	}
+	answers, err := in.applySet(set) //nolint:contextcheck // a set's context is its own
+	if err == nil {
+		in.committed(set, answers)
+		return answers, nil
+	}
+	if errors.Is(err, booking.ErrUnavailable) {
+		return nil, err
+	}
+	answers = answers[:0]
+	for _, p := range set {
+		one, err := in.tryAlone(p) //nolint:contextcheck // a set's context is its own
+		if errors.Is(err, booking.ErrUnavailable) {
+			return nil, err
+		}
+		if err != nil {
+			in.opts.Log.ErrorContext(ctx, "a read could not be applied", "connection", p.ConnectionID, "event_key", p.EventKey, "err", err)
+			one = booking.Answer{Status: booking.StatusFailed, Code: booking.CodeApplyFailed, Error: "applying it failed"}
+		} else {
+			in.committed([]booking.Post{p}, []booking.Answer{one})
+		}
+		answers = append(answers, one)
+	}
+	return answers, nil
+}
+
 func (in *Intake) enter(ctx context.Context, a arrival) error {
 	in.mu.RLock()
 	defer in.mu.RUnlock()
@@ -251,20 +286,9 @@ func (in *Intake) applyWithin(timeout time.Duration, set []booking.Post) ([]book
 // ledger's lock: read again, it becomes a conflict. What fails for itself is
 // kept as a failed receipt and answered 2xx: no retry of the provider's helps.
 func (in *Intake) applyOne(p booking.Post) (booking.Answer, error) {
-	var cause error
-	for range attempts {
-		answers, err := in.applyWithin(aloneTimeout, []booking.Post{p})
-		if err == nil {
-			return answers[0], nil
-		}
-		if errors.Is(err, booking.ErrUnavailable) {
-			return booking.Answer{}, err
-		}
-		cause = err
-		var fence *booking.FenceError
-		if !errors.As(err, &fence) {
-			break
-		}
+	answer, cause := in.tryAlone(p)
+	if cause == nil || errors.Is(cause, booking.ErrUnavailable) {
+		return answer, cause
 	}
 	in.opts.Log.Error("delivery could not be applied, kept as failed",
 		"request_id", p.RequestID, "connection", p.ConnectionID, "receipt", p.ReceiptID, "event_key", p.EventKey, "err", cause)
@@ -275,4 +299,21 @@ func (in *Intake) applyOne(p booking.Post) (booking.Answer, error) {
 		return booking.Answer{}, fmt.Errorf("%w: %w", booking.ErrUnavailable, err)
 	}
 	return a, nil
+}
+
+// tryAlone applies a delivery alone, again when a fence refused it.
+func (in *Intake) tryAlone(p booking.Post) (booking.Answer, error) {
+	var cause error
+	for range attempts {
+		answers, err := in.applyWithin(aloneTimeout, []booking.Post{p})
+		if err == nil {
+			return answers[0], nil
+		}
+		cause = err
+		var fence *booking.FenceError
+		if errors.Is(err, booking.ErrUnavailable) || !errors.As(err, &fence) {
+			break
+		}
+	}
+	return booking.Answer{}, cause
 }

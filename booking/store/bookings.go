@@ -92,14 +92,24 @@ func filterBookings(q *gorm.DB, f booking.Filter) *gorm.DB {
 	if f.Reason != "" {
 		q = q.Where("b.reason = ?", f.Reason)
 	}
+	if f.Host != nil {
+		q = q.Where("b.provider = ? AND b.api_base = ? AND EXISTS (SELECT 1 FROM session_hosts h WHERE h.session_id = b.session_id AND h.external_id = ?)",
+			f.Host.Source.Provider, f.Host.Source.Base, storable(f.Host.ExternalID))
+	}
 	if f.OpenConflicts {
 		q = q.Where(openConflicts)
+	}
+	if f.AcceptedOverlaps {
+		q = q.Where(acceptedOverlaps)
 	}
 	return q
 }
 
-// openConflicts has its values in the text, so that the partial index fits.
-const openConflicts = "b.status = 'conflicted' AND NOT b.overlap_accepted"
+// These have their values in the text, so that the partial indexes fit.
+const (
+	openConflicts    = "b.status = 'conflicted' AND NOT b.overlap_accepted"
+	acceptedOverlaps = "b.status = 'conflicted' AND b.overlap_accepted"
+)
 
 // OpenConflicts counts what Bookings lists of the open conflicts that end after
 // a time.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"gorm.io/gorm"
 
 	"slotkeeper/booking"
 	"slotkeeper/providers"
@@ -44,15 +45,8 @@ func (s *Store) Claim(ctx context.Context, receipt uuid.UUID, now time.Time) (pr
 			return booking.ErrNotFound
 		}
 		row = rows[0]
-		var last stamp
-		if err := tx.Raw("SELECT last FROM tickets WHERE id = 1").Row().Scan(&last); err != nil {
-			return fmt.Errorf("store: the last ticket: %w", err)
-		}
-		claim.Ticket = now.UTC().Truncate(time.Microsecond)
-		if next := last.t.Add(time.Microsecond); next.After(claim.Ticket) {
-			claim.Ticket = next
-		}
-		if err := tx.Exec("UPDATE tickets SET last = ? WHERE id = 1", at(claim.Ticket)).Error; err != nil {
+		var err error
+		if claim.Ticket, err = nextTicket(tx.DB, now); err != nil {
 			return err
 		}
 		return tx.Exec("UPDATE webhook_receipts SET claimed_at = ?, attempts = attempts + 1 WHERE id = ?", at(now), receipt).Error
@@ -69,6 +63,21 @@ func (s *Store) Claim(ctx context.Context, receipt uuid.UUID, now time.Time) (pr
 		claim.Body, err = s.vault.Open(row.RawBody, bodyContext(row.ID))
 	}
 	return claim, err
+}
+
+// nextTicket is a time later than all tickets before. The row's lock makes them
+// one line, also where the ledger is not locked.
+func nextTicket(tx *gorm.DB, now time.Time) (time.Time, error) {
+	var last stamp
+	// What changes nothing takes the lock on either database.
+	if err := tx.Raw("UPDATE tickets SET last = last WHERE id = 1 RETURNING last").Row().Scan(&last); err != nil {
+		return time.Time{}, fmt.Errorf("store: the last ticket: %w", err)
+	}
+	ticket := now.UTC().Truncate(time.Microsecond)
+	if next := last.t.Add(time.Microsecond); next.After(ticket) {
+		ticket = next
+	}
+	return ticket, tx.Exec("UPDATE tickets SET last = ? WHERE id = 1", at(ticket)).Error
 }
 
 // TriedInVain keeps why a claimed receipt is not settled yet; the text must hold

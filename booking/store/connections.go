@@ -22,6 +22,19 @@ type connectionRow struct {
 	SecretPrevious []byte // sealed
 	APIUser        string
 	APIToken       []byte // sealed
+	APIRefresh     []byte // sealed
+	APIExpiresAt   *stamp
+	Owner          document[ownerJSON]
+	Subscription   providers.Subscription
+	ReadFrom       *stamp
+	CheckedAt      *stamp
+	SucceededAt    *stamp
+	FailingSince   *stamp
+	Failures       int
+	Failure        string
+	NeedsSignIn    bool
+	HookLostAt     *stamp
+	NextCheckAt    *stamp
 	CreatedAt      stamp
 	DisconnectedAt *stamp
 }
@@ -39,6 +52,12 @@ func (r connectionViewRow) toDomain() providers.Connection {
 	return providers.Connection{
 		ID: r.Row.ID, Provider: r.Row.Provider, APIBase: r.Row.APIBase, Name: r.Row.Name, CreatedAt: r.Row.CreatedAt.t,
 		DisconnectedAt: r.Row.DisconnectedAt.ptr(), LastDeliveryAt: r.LastDeliveryAt.ptr(),
+		Owner: r.Row.Owner.v.toDomain(), Subscription: r.Row.Subscription, ReadFrom: r.Row.ReadFrom.ptr(),
+		Health: providers.Health{
+			CheckedAt: r.Row.CheckedAt.ptr(), SucceededAt: r.Row.SucceededAt.ptr(), NextCheckAt: r.Row.NextCheckAt.ptr(),
+			FailingSince: r.Row.FailingSince.ptr(), Failures: r.Row.Failures, Failure: r.Row.Failure,
+			NeedsSignIn: r.Row.NeedsSignIn, HookLostAt: r.Row.HookLostAt.ptr(),
+		},
 	}
 }
 
@@ -47,8 +66,10 @@ func (r connectionViewRow) toDomain() providers.Connection {
 func secretContext(connection uuid.UUID) string { return "connections.secret:" + connection.String() }
 
 func connectionViews(tx *gorm.DB) *gorm.DB {
+	// A selftest is sent by us: it must not make a connection look alive.
 	return tx.Table("connections c").
-		Select("c.*, (SELECT max(d.received_at) FROM deliveries d WHERE d.connection_id = c.id) AS last_delivery_at")
+		Select(`c.*, (SELECT d.received_at FROM deliveries d JOIN webhook_receipts r ON r.id = d.receipt_id
+			WHERE d.connection_id = c.id AND r.kind <> ? ORDER BY d.received_at DESC LIMIT 1) AS last_delivery_at`, booking.KindSelftest)
 }
 
 // CreateConnection keeps a new connection. Its current secret is required: a
@@ -59,20 +80,22 @@ func (s *Store) CreateConnection(ctx context.Context, c providers.Connection) er
 	}
 	row := connectionRow{
 		ID: c.ID, Provider: c.Provider, APIBase: c.APIBase, Name: storable(c.Name), CreatedAt: at(c.CreatedAt),
-		DisconnectedAt: atPtr(c.DisconnectedAt), SecretCurrent: s.seal(c.ID, c.Secrets.Current),
-	}
-	if c.Secrets.Previous != "" {
-		row.SecretPrevious = s.seal(c.ID, c.Secrets.Previous)
-	}
-	row.APIUser = storable(c.API.User)
-	if c.API.Token != "" {
-		row.APIToken = s.seal(c.ID, c.API.Token)
+		DisconnectedAt: atPtr(c.DisconnectedAt), SecretCurrent: s.seal(c.ID, c.Secrets.Current), SecretPrevious: s.sealOrNull(c.ID, c.Secrets.Previous),
+		APIUser: storable(c.API.User), APIToken: s.sealOrNull(c.ID, c.API.Token), APIRefresh: s.sealOrNull(c.ID, c.API.Refresh),
+		APIExpiresAt: atPtr(c.API.ExpiresAt), Owner: document[ownerJSON]{ownerFromDomain(c.Owner)}, Subscription: c.Subscription, ReadFrom: atPtr(c.ReadFrom),
 	}
 	return classify(s.write.WithContext(ctx).Create(&row).Error)
 }
 
 func (s *Store) seal(connection uuid.UUID, secret string) []byte {
 	return s.vault.Seal([]byte(secret), secretContext(connection))
+}
+
+func (s *Store) sealOrNull(connection uuid.UUID, secret string) []byte {
+	if secret == "" {
+		return nil
+	}
+	return s.seal(connection, secret)
 }
 
 func (s *Store) open(connection uuid.UUID, sealed []byte) (string, error) {
@@ -120,11 +143,11 @@ func (s *Store) Credentials(ctx context.Context) ([]providers.Connection, error)
 
 // unseal opens what is secret of a connection.
 func (s *Store) unseal(c *providers.Connection, r connectionRow) (err error) {
-	c.API.User = r.APIUser
+	c.API.User, c.API.ExpiresAt = r.APIUser, r.APIExpiresAt.ptr()
 	for _, secret := range []struct {
 		sealed []byte
 		to     *string
-	}{{r.SecretCurrent, &c.Secrets.Current}, {r.SecretPrevious, &c.Secrets.Previous}, {r.APIToken, &c.API.Token}} {
+	}{{r.SecretCurrent, &c.Secrets.Current}, {r.SecretPrevious, &c.Secrets.Previous}, {r.APIToken, &c.API.Token}, {r.APIRefresh, &c.API.Refresh}} {
 		if *secret.to, err = s.open(r.ID, secret.sealed); err != nil {
 			return err
 		}

@@ -102,6 +102,7 @@ func classifySQLite(err error, lite *sqlite.Error) error {
 // instead of them.
 var sqliteNames = map[string]string{ //nolint:gosec // G101: names of columns, not credentials
 	"api_tokens.hash":                   "api_tokens_hash",
+	"effects.booking_id":                "one_open_cancel",
 	"slots.resource_id,slots.starts_at": "one_booking_per_slot",
 	"users.name":                        "users_name",
 	"sessions.external_id,sessions.provider,sessions.api_base":  "sessions_identity",

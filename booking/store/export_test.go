@@ -48,7 +48,7 @@ func (s *Store) Everything(ctx context.Context) (*booking.State, error) {
 		st.Identities[booking.IdentityKey{Source: i.Source, ExternalID: i.ExternalID}] = i
 	}
 	for _, r := range resources {
-		st.Resources[r.ID] = booking.Resource{ID: r.ID, Name: r.Name}
+		st.Resources[r.ID] = r.toDomain()
 	}
 	for _, r := range receipts {
 		key := booking.ReceiptKey{ConnectionID: r.ConnectionID, EventKey: r.EventKey}

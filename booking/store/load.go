@@ -29,7 +29,7 @@ type loader struct {
 	hosting  asked[string]      // names of hosts whose sessions are read
 
 	told   map[booking.IdentityKey][]string  // e-mails that events tell of hosts first
-	mapped map[booking.IdentityKey]uuid.UUID // what MapIdentity is about to map
+	mapped map[booking.IdentityKey]uuid.UUID // what a person is about to map
 	// places are the sessions whose surroundings are read.
 	places map[uuid.UUID]bool
 }

@@ -154,8 +154,10 @@ func (l *loader) resourcesOf(source booking.Source, hosts []booking.Host) []uuid
 	for _, h := range hosts {
 		own := booking.IdentityKey{Source: source, ExternalID: h.ExternalID}
 		keys := []booking.IdentityKey{own, {ExternalID: h.Email}}
-		if id, ok := l.mapped[own]; ok {
-			out[id] = true
+		for _, key := range keys {
+			if id, ok := l.mapped[key]; ok {
+				out[id] = true
+			}
 		}
 		for _, email := range l.told[own] {
 			keys = append(keys, booking.IdentityKey{ExternalID: email})
@@ -264,7 +266,7 @@ func (l *loader) askResources(t *trip) (found func()) {
 	rows := read[resourceRow](t, "WHERE id = any(?)", slices.Collect(maps.Keys(ids)))
 	return func() {
 		for _, r := range *rows {
-			l.st.Resources[r.ID] = booking.Resource{ID: r.ID, Name: r.Name}
+			l.st.Resources[r.ID] = r.toDomain()
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"slotkeeper/booking"
+	"slotkeeper/booking/access"
 	bt "slotkeeper/booking/bookingtest"
 	"slotkeeper/booking/store/storetest"
 )
@@ -21,14 +22,14 @@ func TestMapIdentityClaims(t *testing.T) {
 				bt.New(bt.Calendly, cre, "loses", 1, bt.In("s1"), bt.When("10:15", "10:45"), bt.NoEmail("maren"), bt.For("priya")),
 				bt.New(bt.Calendly, cre, "claims", 2, bt.In("s2"), bt.When("12:00", "12:30"), bt.NoEmail("maren"), bt.For("lena")),
 			)
-			unmapped, err := b.Unmapped(t.Context())
+			unmapped, err := b.Unmapped(t.Context(), storetest.Now)
 			if err != nil || len(unmapped) != 1 || unmapped[0].ExternalID != "/users/maren" {
 				t.Fatalf("unmapped: %+v, %v", unmapped, err)
 			}
 			maren := booking.Resource{ID: booking.ResourceIDByEmail("maren@harbourclinic.example"), Name: "Maren"}
-			changed, err := b.MapIdentity(t.Context(), unmapped[0], maren, booking.ActorSystem, storetest.Now)
-			if err != nil || changed != 1 {
-				t.Fatalf("%d changed, %v", changed, err)
+			to, impact, err := b.MapIdentity(t.Context(), access.System, unmapped[0].Identity, maren, storetest.Now)
+			if err != nil || to.ID != maren.ID || len(impact.Conflicts) != 1 || len(impact.Released) != 0 || impact.Sessions != 2 {
+				t.Fatalf("mapped to %+v: %+v, %v", to, impact, err)
 			}
 			b.Apply(t, bt.New(bt.Calendly, cre, "next", 3, bt.In("s3"), bt.When("12:15", "12:45"), bt.NoEmail("maren"), bt.For("sean")))
 
@@ -47,7 +48,7 @@ func TestMapIdentityClaims(t *testing.T) {
 			if why := bt.Check(all); why != "" {
 				t.Error(why)
 			}
-			if left, err := b.Unmapped(t.Context()); err != nil || len(left) != 0 {
+			if left, err := b.Unmapped(t.Context(), storetest.Now); err != nil || len(left) != 0 {
 				t.Errorf("still unmapped: %+v, %v", left, err)
 			}
 		})

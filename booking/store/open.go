@@ -112,7 +112,8 @@ func gormConfig() *gorm.Config {
 	}
 }
 
-func (s *Store) openPostgres(ctx context.Context, a address, maxConns int) error {
+// sessionSettings are what our sessions on PostgreSQL ask for when they begin.
+func (a address) sessionSettings() {
 	for name, value := range timeouts {
 		if a.pg.RuntimeParams[name] == "" {
 			a.pg.RuntimeParams[name] = value
@@ -122,6 +123,10 @@ func (s *Store) openPostgres(ctx context.Context, a address, maxConns int) error
 	if a.pg.RuntimeParams["application_name"] == "" {
 		a.pg.RuntimeParams["application_name"] = "slotkeeper"
 	}
+}
+
+func (s *Store) openPostgres(ctx context.Context, a address, maxConns int) error {
+	a.sessionSettings()
 	db := stdlib.OpenDB(*a.pg)
 	db.SetMaxOpenConns(maxConns)
 	db.SetMaxIdleConns(maxConns)
@@ -140,7 +145,10 @@ func (s *Store) openPostgres(ctx context.Context, a address, maxConns int) error
 
 func (s *Store) openSQLite(ctx context.Context, a address, readers int) error {
 	a.makeFile()
-	writer, err := sql.Open(sqlite.DriverName, a.sqliteDSN("_txlock=immediate"))
+	// The writer goes through every index for every delivery: 16 MiB keep their
+	// upper pages at hand after a year, and pages that are written again and again
+	// go to the file once in 4,000.
+	writer, err := sql.Open(sqlite.DriverName, a.sqliteDSN("_txlock=immediate", "_pragma=cache_size(-16384)", "_pragma=wal_autocheckpoint(4000)"))
 	if err != nil {
 		return err
 	}

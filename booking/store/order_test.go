@@ -29,6 +29,10 @@ func TestOrderDoesNotMatter(t *testing.T) {
 		orders = 3
 	}
 	for name, url := range databases {
+		t.Run(name+", acuity", func(t *testing.T) {
+			t.Parallel()
+			ordersAtAcuity(t, name, url(t))
+		})
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := storetest.NewBench(t, url(t))

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -68,6 +69,32 @@ func readTimeAndID(p booking.Page, list string) (*timeAndID, error) {
 		return nil, errCursor
 	}
 	return &c, nil
+}
+
+// place is where a row stands in a log: a list by time and then by number.
+type place struct {
+	at  time.Time
+	seq int64
+}
+
+func (p place) cursor(list string) string {
+	return makeCursor(list, p.at.UTC().Format(stampFormat), strconv.FormatInt(p.seq, 10))
+}
+
+// readPlace is nil at the beginning of the list.
+func readPlace(p booking.Page, list string) (*place, error) {
+	parts, err := readCursor(p, list, 2)
+	if parts == nil || err != nil {
+		return nil, err
+	}
+	var out place
+	if out.at, err = time.Parse(stampFormat, parts[0]); err != nil {
+		return nil, errCursor
+	}
+	if out.seq, err = strconv.ParseInt(parts[1], 10, 64); err != nil {
+		return nil, errCursor
+	}
+	return &out, nil
 }
 
 // limitOf is the page's size.

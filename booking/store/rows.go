@@ -223,11 +223,17 @@ func (r *slotRow) toDomain() booking.Slot {
 // resourceRow is a row of resources without what people set (zone, merging),
 // which no delivery may overwrite.
 type resourceRow struct {
-	ID   uuid.UUID
-	Name string
+	ID                   uuid.UUID
+	Name                 string
+	NameGiven            bool
+	AcceptWithinProvider bool
 }
 
 func (resourceRow) TableName() string { return "resources" }
+
+func resourceFromDomain(r booking.Resource) resourceRow { return resourceRow(r) }
+
+func (r *resourceRow) toDomain() booking.Resource { return booking.Resource(*r) }
 
 // identityRow is a row of identities.
 type identityRow struct {

@@ -23,6 +23,7 @@ func (s *Store) save(tx *transaction, st *booking.State, ch booking.Changes, set
 	insertRows(t, rowsOf(ch.Attendances, attendanceFromDomain), "external_id", "key", "provider", "api_base")
 	insertRows(t, rowsOf(ch.Links, bookingLinkFromDomain), "predecessor", "successor", "key", "provider", "api_base")
 	saveSlots(t, ch.Slots)
+	saveBlocks(t, ch.Blocks, now)
 	saveTransitions(t, st.Ledger, ch)
 	if err := t.make(); err != nil {
 		return err
@@ -39,7 +40,7 @@ func rowsOf[D, R any](in []D, f func(D) R) []R {
 }
 
 func saveResources(t *trip, ch booking.Changes) {
-	insertRows(t, rowsOf(ch.Resources, func(r booking.Resource) resourceRow { return resourceRow{ID: r.ID, Name: r.Name} }), "id")
+	insertRows(t, rowsOf(ch.Resources, resourceFromDomain), "id")
 	insertRows(t, rowsOf(ch.Identities, identityFromDomain), "external_id", "provider", "api_base")
 }
 
@@ -66,7 +67,7 @@ func (s *Store) saveReceipts(t *trip, ch booking.Changes, set []booking.Post, no
 	}
 	deliveries := make([]deliveryRow, 0, len(set))
 	for i, p := range set {
-		if !p.Settles { // nothing was delivered then
+		if !p.Settles && !p.Read { // nothing was delivered then
 			deliveries = append(deliveries, deliveryFromDomain(p, ch.Answers[i]))
 		}
 	}

@@ -68,7 +68,7 @@ func (s *Store) membersOf(ctx context.Context, slots []slotRow) (map[uuid.UUID][
 		ID        uuid.UUID
 		SessionID uuid.UUID
 	}
-	rows, err := in[member](s.reader(ctx).Table("bookings").Where("status <> 'canceled'").Session(fresh), "session_id", slices.Compact(ids))
+	rows, err := in[member](s.reader(ctx).Table("bookings").Select("id, session_id").Where("status <> 'canceled'").Session(fresh), "session_id", slices.Compact(ids))
 	if err != nil {
 		return nil, classify(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/google/uuid"
 	"gorm.io/gorm"
 
+	"slotkeeper/booking"
 	"slotkeeper/booking/vault"
 	"slotkeeper/migrations"
 )
@@ -38,6 +39,8 @@ type Store struct {
 	ways  ways
 	// enqueue asks for work on receipts in the transaction that stores them.
 	enqueue func(ctx context.Context, tx *sql.Tx, receipts []uuid.UUID) error
+	// wake asks for work on effects in the transaction that stores them.
+	wake func(ctx context.Context, tx *sql.Tx, lanes []booking.Lane) error
 }
 
 // Options of Open.
@@ -105,7 +108,7 @@ func (s *Store) reader(ctx context.Context) *gorm.DB { return s.read.WithContext
 // migrations that took. Several processes may do so at once.
 func Migrate(ctx context.Context, url string) (int, error) {
 	n := 0
-	err := withPlain(ctx, url, func(db *sql.DB, d migrations.Dialect) (err error) {
+	err := withPlain(url, func(db *sql.DB, d migrations.Dialect) (err error) {
 		n, err = migrations.Up(ctx, db, d)
 		return err
 	})
@@ -115,7 +118,7 @@ func Migrate(ctx context.Context, url string) (int, error) {
 // MigrationStatus lists the migrations and when each was applied.
 func MigrationStatus(ctx context.Context, url string) ([]migrations.Migration, error) {
 	var out []migrations.Migration
-	err := withPlain(ctx, url, func(db *sql.DB, d migrations.Dialect) (err error) {
+	err := withPlain(url, func(db *sql.DB, d migrations.Dialect) (err error) {
 		out, err = migrations.Status(ctx, db, d)
 		return err
 	})
@@ -123,7 +126,7 @@ func MigrationStatus(ctx context.Context, url string) ([]migrations.Migration, e
 }
 
 // withPlain lends connections without timeouts, which a long migration would hit.
-func withPlain(ctx context.Context, url string, fn func(*sql.DB, migrations.Dialect) error) error {
+func withPlain(url string, fn func(*sql.DB, migrations.Dialect) error) error {
 	a, err := parse(url)
 	if err != nil {
 		return err
@@ -132,9 +135,7 @@ func withPlain(ctx context.Context, url string, fn func(*sql.DB, migrations.Dial
 	if err != nil {
 		return err
 	}
-	if err = db.PingContext(ctx); err == nil {
-		err = fn(db, a.dialect)
-	}
+	err = fn(db, a.dialect)
 	return errors.Join(classify(err), db.Close())
 }
 

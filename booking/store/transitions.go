@@ -2,108 +2,50 @@ package store
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/google/uuid"
-	"gorm.io/gorm"
 
 	"slotkeeper/booking"
 )
 
-// auditRow is a transition joined with what names it.
-type auditRow struct {
-	Row         transitionRow `gorm:"embedded"`
-	Provider    string
-	Title       string
-	InviteeName string
-	SessionID   *uuid.UUID
-	ReceiptKind *booking.Kind
-}
-
-const auditColumns = `t.*, b.provider, b.title, b.invitee_name, b.session_id, r.kind AS receipt_kind`
-
-func audit(tx *gorm.DB) *gorm.DB {
-	return tx.Table("transitions t").
-		Joins("JOIN bookings b ON b.id = t.booking_id").Joins("LEFT JOIN webhook_receipts r ON r.id = t.receipt_id")
-}
-
-func filterTransitions(q *gorm.DB, f booking.Filter) *gorm.DB {
-	if f.From != nil {
-		q = q.Where("t.recorded_at >= ?", at(*f.From))
-	}
-	if f.To != nil {
-		q = q.Where("t.recorded_at < ?", at(*f.To))
-	}
-	if f.ResourceID != nil {
-		q = q.Where("EXISTS (SELECT 1 FROM session_resources x WHERE x.session_id = b.session_id AND x.resource_id = ?)", *f.ResourceID)
-	}
-	if f.Provider != "" {
-		q = q.Where("b.provider = ?", f.Provider)
-	}
-	if f.ConnectionID != nil {
-		q = q.Where("r.connection_id = ?", *f.ConnectionID)
-	}
-	if f.BookingID != nil {
-		q = q.Where("t.booking_id = ?", *f.BookingID)
-	}
-	if f.ReceiptID != nil {
-		q = q.Where("t.receipt_id = ?", *f.ReceiptID)
-	}
-	if len(f.Statuses) > 0 {
-		q = q.Where(`t."to" IN ?`, f.Statuses)
-	}
-	if f.Outcome != "" {
-		q = q.Where("t.outcome = ?", f.Outcome)
-	}
-	if f.Reason != "" {
-		q = q.Where("t.reason = ?", f.Reason)
-	}
-	if f.Troubled {
-		q = q.Where(`(t.outcome = 'rejected' OR t."to" = 'conflicted')`)
-	}
-	return q
-}
-
 const listTransitions = "transitions"
 
-// Transitions lists the audit log, newest first.
+// Transitions lists the audit log, newest first. However rarely the filter fits,
+// a page looks through so many transitions and then gives what it found.
 func (s *Store) Transitions(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[booking.TransitionView], error) {
 	var none booking.List[booking.TransitionView]
 	limit, err := limitOf(p)
 	if err != nil {
 		return none, err
 	}
-	after, err := readCursor(p, listTransitions, 1)
+	search, err := s.searchTransitions(ctx, f)
 	if err != nil {
 		return none, err
 	}
-	q := filterTransitions(audit(s.reader(ctx)).Select(auditColumns), f).Order("t.seq DESC").Limit(limit + 1)
-	if after != nil {
-		seq, err := strconv.ParseInt(after[0], 10, 64)
-		if err != nil {
-			return none, errCursor
-		}
-		q = q.Where("t.seq < ?", seq)
+	if search.after, err = readPlace(p, listTransitions); err != nil {
+		return none, err
 	}
-	var rows []auditRow
-	if err := q.Find(&rows).Error; err != nil {
+	var rows []transitionRow
+	if err := search.fitting(s.reader(ctx)).Limit(limit + 1).Find(&rows).Error; err != nil {
 		return none, classify(err)
 	}
 	items, err := s.transitionViews(ctx, rows)
 	if err != nil {
 		return none, err
 	}
-	return pageOf(items, limit,
+	out := pageOf(items, limit,
 		func(v booking.TransitionView) booking.TransitionView { return v },
-		func(v booking.TransitionView) string {
-			return makeCursor(listTransitions, strconv.FormatInt(v.Seq, 10))
-		}), nil
+		func(v booking.TransitionView) string { return place{v.RecordedAt, v.Seq}.cursor(listTransitions) })
+	if out.Next == "" && len(search.rest) > 0 {
+		out.Next, err = search.end(s.reader(ctx))
+	}
+	return out, err
 }
 
 // Transition is one row of the audit log, or booking.ErrNotFound.
 func (s *Store) Transition(ctx context.Context, id uuid.UUID) (booking.TransitionView, error) {
-	var rows []auditRow
-	if err := audit(s.reader(ctx)).Select(auditColumns).Where("t.id = ?", id).Find(&rows).Error; err != nil {
+	var rows []transitionRow
+	if err := s.reader(ctx).Where("id = ?", id).Find(&rows).Error; err != nil {
 		return booking.TransitionView{}, classify(err)
 	}
 	if len(rows) == 0 {
@@ -116,33 +58,142 @@ func (s *Store) Transition(ctx context.Context, id uuid.UUID) (booking.Transitio
 	return items[0], nil
 }
 
-func (s *Store) transitionViews(ctx context.Context, rows []auditRow) ([]booking.TransitionView, error) {
-	resources, err := resourcesOf(ctx, s, rows, func(r auditRow) *uuid.UUID { return r.SessionID })
+// auditedBooking and auditedReceipt are what names a transition to a person.
+type auditedBooking struct {
+	ID          uuid.UUID
+	Provider    string
+	Title       string
+	InviteeName string
+	SessionID   *uuid.UUID
+}
+
+type auditedReceipt struct {
+	ID           uuid.UUID
+	Kind         booking.Kind
+	ConnectionID uuid.UUID
+}
+
+// transitionViews reads by id what names the rows, not by a join: a page is few
+// rows, but a planner that thinks otherwise would read all bookings for it.
+func (s *Store) transitionViews(ctx context.Context, rows []transitionRow) ([]booking.TransitionView, error) {
+	var bookings, receipts []uuid.UUID
+	for _, r := range rows {
+		bookings = append(bookings, r.BookingID)
+		if r.ReceiptID != nil {
+			receipts = append(receipts, *r.ReceiptID)
+		}
+	}
+	named, err := in[auditedBooking](s.reader(ctx).Table("bookings").Select("id, provider, title, invitee_name, session_id").Session(fresh), "id", bookings)
+	if err != nil {
+		return nil, classify(err)
+	}
+	caused, err := in[auditedReceipt](s.reader(ctx).Table("webhook_receipts").Select("id, kind, connection_id").Session(fresh), "id", receipts)
+	if err != nil {
+		return nil, classify(err)
+	}
+	resources, err := resourcesOf(ctx, s, named, func(b auditedBooking) *uuid.UUID { return b.SessionID })
 	if err != nil {
 		return nil, err
 	}
+	about, by := map[uuid.UUID]auditedBooking{}, map[uuid.UUID]auditedReceipt{}
+	for _, b := range named {
+		about[b.ID] = b
+	}
+	for _, r := range caused {
+		by[r.ID] = r
+	}
 	out := make([]booking.TransitionView, 0, len(rows))
 	for _, r := range rows {
-		t, err := r.Row.toDomain()
+		t, err := r.toDomain()
 		if err != nil {
 			return nil, err
 		}
-		v := booking.TransitionView{
-			Transition: t, Provider: r.Provider, Title: r.Title, Invitee: r.InviteeName, ResourceIDs: resources[idOrNil(r.SessionID)],
-		}
-		if r.ReceiptKind != nil {
-			v.ReceiptKind = *r.ReceiptKind
-		}
-		out = append(out, v)
+		b, receipt := about[t.BookingID], by[t.ReceiptID]
+		out = append(out, booking.TransitionView{
+			Transition: t, Provider: b.Provider, Title: b.Title, Invitee: b.InviteeName, ResourceIDs: resources[idOrNil(b.SessionID)],
+			ReceiptKind: receipt.Kind, ConnectionID: receipt.ConnectionID,
+		})
 	}
 	return out, nil
 }
 
-// Tally counts the transitions of a filter by provider, outcome and reason.
+// Tally counts the transitions of a filter by reason, whatever reason it asks
+// for itself. It stops at booking.MaxTally of each.
 func (s *Store) Tally(ctx context.Context, f booking.Filter) ([]booking.Tally, error) {
+	reasons := f.Reasons()
+	f.Reason = ""
+	search, err := s.searchTransitions(ctx, f)
+	switch {
+	case err != nil:
+		return nil, err
+	case search.looksUp:
+		return s.tallyTogether(ctx, search, maxCounted)
+	case search.narrow || f.Actor != "":
+		return s.tallyTogether(ctx, search, booking.MaxTally)
+	}
+	return s.tallyEach(ctx, f, reasons)
+}
+
+type tallyRow struct {
+	Reason booking.Reason
+	Seen   int
+	Fit    int
+}
+
+// tallyTogether counts the newest candidates, all reasons in one read.
+func (s *Store) tallyTogether(ctx context.Context, search transitionSearch, limit int) ([]booking.Tally, error) {
+	fits, args := search.fits()
+	var found []tallyRow
+	err := s.reader(ctx).Table("(?) AS t", search.candidates(s.reader(ctx), limit+1)).
+		Select("t.reason, count(*) AS seen, count(CASE WHEN "+fits+" THEN 1 END) AS fit", args...).
+		Group("t.reason").Order("t.reason").Find(&found).Error
+	seen := 0
+	for _, c := range found {
+		seen += c.Seen
+	}
 	var out []booking.Tally
-	err := filterTransitions(audit(s.reader(ctx)), f).
-		Select("b.provider, t.outcome, t.reason, count(*) AS count").
-		Group("b.provider, t.outcome, t.reason").Order("b.provider, t.outcome, t.reason").Find(&out).Error
+	for _, c := range found {
+		if c.Reason != "" && c.Fit > 0 {
+			out = append(out, booking.Tally{Reason: c.Reason, Count: min(c.Fit, limit), More: seen > limit})
+		}
+	}
 	return out, classify(err)
+}
+
+// tallyEach counts each reason by its own index, so that a rare one is counted
+// right beside one that is past counting.
+func (s *Store) tallyEach(ctx context.Context, f booking.Filter, reasons []booking.Reason) ([]booking.Tally, error) {
+	var union string
+	var args []any
+	// The reasons are those of such transitions and of no others.
+	f.Troubled = false
+	if f.Outcome == booking.Rejected {
+		f.Outcome = ""
+	}
+	for _, reason := range reasons {
+		f.Reason = reason
+		search, err := s.searchTransitions(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		if union != "" {
+			union += " UNION ALL "
+		}
+		fits, values := search.fits()
+		// The reason is a constant of the text: PostgreSQL would not know the type
+		// of a parameter that stands alone.
+		union += "SELECT '" + string(reason) + "' AS reason, count(*) AS seen, count(CASE WHEN " + fits + " THEN 1 END) AS fit FROM (?) AS t"
+		args = append(append(args, values...), search.counted(s.reader(ctx), booking.MaxTally+1))
+	}
+	var found []tallyRow
+	if err := s.reader(ctx).Raw(union, args...).Scan(&found).Error; err != nil {
+		return nil, classify(err)
+	}
+	var out []booking.Tally
+	for _, c := range found {
+		if c.Fit > 0 {
+			out = append(out, booking.Tally{Reason: c.Reason, Count: min(c.Fit, booking.MaxTally), More: c.Seen > booking.MaxTally})
+		}
+	}
+	return out, nil
 }

@@ -36,6 +36,7 @@ type Store interface {
 	QueueWith(f func(ctx context.Context, tx *sql.Tx, receipts []uuid.UUID) error)
 	Queue() (*sql.DB, error)
 	Dialect() migrations.Dialect
+	EffectStore
 }
 
 // Intake applies what was found out.
@@ -47,6 +48,7 @@ type Intake interface {
 type Options struct {
 	Store     Store
 	Intake    Intake
+	Accounts  Accounts
 	Providers map[string]providers.Provider
 	// Client calls the providers' APIs.
 	Client   *http.Client
@@ -54,6 +56,7 @@ type Options struct {
 	Now      func() time.Time
 	Log      *slog.Logger
 	Tempo    providers.Tempo
+	Effects  EffectOptions
 }
 
 // How long is waited, and for how many tries.
@@ -95,7 +98,12 @@ func New(o Options) (*Queue, error) {
 	}
 	q := &Queue{opts: o}
 	jobs := river.NewWorkers()
-	if err := river.AddWorkerSafely(jobs, &settler{queue: q}); err != nil {
+	err = errors.Join(river.AddWorkerSafely(jobs, &settler{queue: q}), river.AddWorkerSafely(jobs, &reader{queue: q}),
+		river.AddWorkerSafely(jobs, &checker{queue: q}), river.AddWorkerSafely(jobs, &watcher{queue: q}))
+	if err != nil {
+		return nil, fmt.Errorf("work: %w", err)
+	}
+	if err := river.AddWorkerSafely(jobs, &drainer{queue: q}); err != nil {
 		return nil, fmt.Errorf("work: %w", err)
 	}
 	var driver riverdriver.Driver[*sql.Tx] = riverdatabasesql.New(db)
@@ -112,11 +120,13 @@ func New(o Options) (*Queue, error) {
 		FetchPollInterval:    pollInterval,
 		MaxAttempts:          maxAttempts,
 		RetryPolicy:          retryPolicy{o.Tempo},
+		PeriodicJobs:         q.periodic(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("work: %w", err)
 	}
 	o.Store.QueueWith(q.enqueue)
+	o.Store.QueueEffectsWith(q.wake)
 	return q, nil
 }
 
@@ -154,6 +164,9 @@ func (q *Queue) Start(ctx context.Context) error {
 		if _, err := q.client.Insert(ctx, settleArgs{Receipt: id}, once()); err != nil {
 			return fmt.Errorf("work: enqueue: %w", err)
 		}
+	}
+	if err := q.wakeAll(ctx, most); err != nil {
+		return err
 	}
 	// The workers outlive ctx until Stop lets them finish.
 	if err := q.client.Start(context.WithoutCancel(ctx)); err != nil {

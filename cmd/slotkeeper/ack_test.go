@@ -47,7 +47,7 @@ func rejected(reason string) verdict { return verdict{http.StatusOK, "rejected",
 func failed(code string) verdict     { return verdict{http.StatusOK, "failed", code + ": "} }
 
 // acked compares an answer with what is due, member by member.
-func acked(t *testing.T, a account, got answer, want verdict, original string) {
+func acked(t *testing.T, a connected, got answer, want verdict, original string) {
 	t.Helper()
 	keys := []string{"ack_timestamp", "event_id", "status"}
 	if want.error != "" {
@@ -81,7 +81,7 @@ func acked(t *testing.T, a account, got answer, want verdict, original string) {
 
 // settled delivers a body and a copy of it, which is 200 whatever the first was,
 // under the same id.
-func settled(t *testing.T, a account, body []byte, want verdict) answer {
+func settled(t *testing.T, a connected, body []byte, want verdict) answer {
 	t.Helper()
 	first := a.deliver(t, body)
 	acked(t, a, first, want, "")
@@ -105,7 +105,7 @@ func settled(t *testing.T, a account, body []byte, want verdict) answer {
 	return first
 }
 
-func everyStatus(t *testing.T, s *server, all map[string]account) {
+func everyStatus(t *testing.T, s *server, all map[string]connected) {
 	calendly, calcom, generic := all["calendly"], all["calcom"], all["generic"]
 	day := func(n int) time.Time { return monday.AddDate(0, 0, n) }
 	before, at, after := day(-9), day(-8), day(-7)
@@ -122,7 +122,7 @@ func everyStatus(t *testing.T, s *server, all map[string]account) {
 	}
 	for _, step := range []struct {
 		name string
-		a    account
+		a    connected
 		body []byte
 		want verdict
 	}{
@@ -204,7 +204,7 @@ func standardHeader(t *testing.T, w *standardwebhooks.Webhook, at time.Time, bod
 }
 
 // everyRefusal posts what is not taken.
-func everyRefusal(t *testing.T, s *server, all map[string]account) {
+func everyRefusal(t *testing.T, s *server, all map[string]connected) {
 	generic, calendly := all["generic"], all["calendly"]
 	body := generic.body(t, said{"create", "refused", monday.AddDate(0, 0, 20), monday, nil})
 	without := func(h http.Header, name string) http.Header { h = h.Clone(); h.Del(name); return h }
@@ -344,7 +344,7 @@ func everyFixture(t *testing.T, s *server) {
 			{"booking_no_show_undone.json", processed},
 			{"meeting_started.json", ignored},
 			{"meeting_ended.json", ignored},
-			{"ooo_created.json", ignored},
+			{"ooo_created.json", processed},
 			{"instant_meeting.json", ignored},
 			{"form_submitted.json", ignored},
 			{"custom_template_json.json", failed("template_changed")},
@@ -370,7 +370,7 @@ type step struct {
 	want verdict
 }
 
-func inOrder(t *testing.T, a account, steps []step) {
+func inOrder(t *testing.T, a connected, steps []step) {
 	var posted []string
 	for _, st := range steps {
 		posted = append(posted, st.file)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -24,9 +25,10 @@ const (
 
 // studio is an Acuity account and our connection to it.
 type studio struct {
-	account
+	connected
 	*acuitytest.Server
 	token string
+	tempo providers.Tempo
 }
 
 // newStudio starts a stand-in for Acuity and connects it to a server that
@@ -54,7 +56,7 @@ func newStudioAt(t *testing.T, databaseURL string, tempo providers.Tempo) studio
 	ac.AddCalendar(acuitytest.Calendar{ID: 2, Name: "Room 2", Timezone: "Europe/Berlin"})
 	ac.AddType(acuitytest.Type{ID: 1, Name: "Consultation", Minutes: 50})
 	ac.AddType(acuitytest.Type{ID: 2, Name: "Back school", Minutes: 60, ClassSize: 8})
-	return studio{a, ac, s.token(t, "read")}
+	return studio{a, ac, s.token(t, "read"), tempo}
 }
 
 var visitor = acuitytest.Client{FirstName: "Priya", LastName: "Raman", Email: "priya.raman@mail.example", Timezone: "Asia/Kolkata"}
@@ -194,71 +196,51 @@ func TestAcuityGone(t *testing.T) {
 	}
 }
 
-// TestAcuityTrouble lets Acuity hang, limit, and answer garbage for ten minutes:
-// posts are acknowledged as ever, also after a crash in the midst of it, and
-// everything is caught up afterwards.
-func TestAcuityTrouble(t *testing.T) {
+// TestAcuityBurst pokes for one appointment many times, which makes few fetches.
+func TestAcuityBurst(t *testing.T) {
 	t.Parallel()
 	onBothStudios(t, func(t *testing.T, s studio) {
-		desk := s.connect(t, "generic")
-		var ids []int64
-		troubles := []apitest.Trouble{apitest.Hanging, apitest.Limited, apitest.Blocked, apitest.Garbage, apitest.Unavailable, apitest.Cut}
-		for i, trouble := range troubles {
-			s.Set(trouble)
-			from := monday.Add(time.Duration(i) * time.Hour)
-			id, posts, err := s.Book(visitor, 1, 1, from)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ids = append(ids, id)
-			s.deliverAll(t, posts)
-			// Each trouble lasts until Acuity was asked in vain.
-			asked := s.Count("/appointments/")
-			waitFor(t, "Acuity to be asked", func() error {
-				if s.Count("/appointments/") > asked {
-					return nil
+		id, posts, err := s.Book(visitor, 1, 1, monday)
+		if err != nil {
+			t.Fatal(err)
+		}
+		moved := monday.Add(3 * time.Hour)
+		began := time.Now()
+		each(250, 32, func(i int) {
+			if i == 125 {
+				if _, err := s.Move(id, 0, moved); err != nil {
+					t.Error(err)
 				}
-				return fmt.Errorf("asked %d times", asked)
-			})
-			ack := desk.must(t, genericBody("invitee.created", fmt.Sprintf("b-%d", i), "desk", monday, from, from.Add(time.Hour)))
-			if ack.Status != "processed" {
-				t.Errorf("while Acuity is %s the front desk is answered %s", trouble, ack.Status)
 			}
-			if trouble == apitest.Hanging && !testing.Short() {
-				s.kill(t)
-				s.start(t)
+			p := posts[i%len(posts)]
+			if ack, err := postTo(t.Context(), p.URL, p.Body, p.Header); err != nil || ack.HTTP/100 != 2 {
+				t.Errorf("answered %+v, %v", ack, err)
 			}
-		}
-		s.Set(apitest.Healthy)
-		for i, id := range ids {
-			s.until(t, id, "active", monday.Add(time.Duration(i)*time.Hour))
-		}
+		})
+		took := time.Since(began)
+		s.until(t, id, "active", moved)
 		s.settled(t)
+		// A poke joins the receipt whose fetch has not begun, so there is never more
+		// than one of those. It begins when the server next looks for work: at once
+		// on SQLite, though no sooner than 10 ms after it looked before, and within
+		// 250 ms on PostgreSQL. Then the next poke makes a receipt of its own. So it
+		// is one fetch for each look while pokes come, and one for the last of them.
+		// They come in some twenty commits, between which looks and fetches take
+		// their turns: on machines slow and fast it was never more than 6.
+		n := s.Count("/appointments/")
+		if n < 1 || n > 25 {
+			t.Errorf("250 pokes within %s made %d fetches", took, n)
+		}
+		t.Logf("250 pokes for one appointment within %s made %d fetches", took.Round(time.Millisecond), n)
 	})
 }
 
-// TestAcuityBurst pokes for one appointment many times, and for many at once: few
-// fetches, within Acuity's limits.
-func TestAcuityBurst(t *testing.T) {
+// TestAcuityMany books so many at once that the queue is full of fetches: they
+// stay within Acuity's limits.
+func TestAcuityMany(t *testing.T) {
 	t.Parallel()
-	s := newStudio(t, "")
-	id, posts, err := s.Book(visitor, 1, 1, monday)
-	if err != nil {
-		t.Fatal(err)
-	}
-	each(250, 32, func(i int) {
-		p := posts[i%len(posts)]
-		if ack, err := postTo(t.Context(), p.URL, p.Body, p.Header); err != nil || ack.HTTP/100 != 2 {
-			t.Errorf("answered %+v, %v", ack, err)
-		}
-	})
-	s.until(t, id, "active", monday)
-	s.settled(t)
-	if n := s.Count("/appointments/"); n > 60 {
-		t.Errorf("250 pokes made %d fetches", n)
-	}
-	t.Logf("250 pokes for one appointment made %d fetches", s.Count("/appointments/"))
-
+	// Fast enough not to last, and slow enough that the limit holds it up too.
+	s := newStudioAt(t, "", 10)
 	many := 2000
 	if testing.Short() {
 		many = 100
@@ -266,25 +248,83 @@ func TestAcuityBurst(t *testing.T) {
 	var all []apitest.Post
 	var ids []int64
 	for i := range many {
-		id, posts, err := s.Book(visitor, 1, 1, monday.Add(time.Duration(i+1)*time.Hour))
+		id, posts, err := s.Book(visitor, 1, 1, monday.Add(time.Duration(i)*time.Hour))
 		if err != nil {
 			t.Fatal(err)
 		}
 		ids, all = append(ids, id), append(all, posts...)
 	}
+	began := time.Now()
 	each(len(all), 32, func(i int) {
 		if ack, err := postTo(t.Context(), all[i].URL, all[i].Body, all[i].Header); err != nil || ack.HTTP/100 != 2 {
 			t.Errorf("answered %+v, %v", ack, err)
 		}
 	})
-	s.settled(t)
-	s.until(t, ids[many-1], "active", time.Time{})
-	if n := s.Busiest(); n > 11*acuityTempo {
-		t.Errorf("%d requests in one second of the wall, which is %d of Acuity's", n, acuityTempo)
+	// A busy machine may take minutes, as long as it goes on.
+	for left := len(all); left > 0; {
+		waitFor(t, "the queue to become shorter", func() error {
+			now := s.open(t)
+			if now > max(left-many/10, 0) {
+				return fmt.Errorf("%d receipts are open, and were %d", now, left)
+			}
+			left = now
+			return nil
+		})
+	}
+	took := time.Since(began)
+	active := map[string]bool{}
+	for _, b := range api[bookingItem](t, s.server, s.token, "bookings") {
+		active[b.ExternalID] = b.Status == "active"
+	}
+	for _, id := range ids {
+		if !active[strconv.FormatInt(id, 10)] {
+			t.Errorf("appointment %d is not on the calendar", id)
+		}
+	}
+	s.withinLimits(t)
+	t.Logf("%d appointments took %s of Acuity's time, %.1f requests a second", many, s.tempo.Passed(took).Round(time.Second),
+		float64(len(s.Requests()))/s.tempo.Passed(took).Seconds())
+}
+
+// open counts the receipts that are queued.
+func (s studio) open(t *testing.T) int {
+	t.Helper()
+	for line := range strings.Lines(s.get(t, "/metrics", s.token)) {
+		if value, ok := strings.CutPrefix(line, `slotkeeper_receipts_open{status="pending"} `); ok {
+			n, err := strconv.Atoi(strings.TrimSpace(value))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+	}
+	t.Fatal("the metrics do not count what is open")
+	return 0
+}
+
+// withinLimits holds what Acuity was asked against its limits: 10 requests in a
+// second of its time and 20 connections. On the wall its second is too short to
+// be measured while the machine is busy, so that a minute is looked at.
+func (s studio) withinLimits(t *testing.T) {
+	t.Helper()
+	all, from, most, limited := s.Requests(), 0, 0, 0
+	for to, r := range all {
+		for r.At.Sub(all[from].At) >= s.tempo.Wait(time.Minute) {
+			from++
+		}
+		most = max(most, to-from+1)
+		if r.Status == http.StatusTooManyRequests {
+			limited++
+		}
+	}
+	if most > 10*60 {
+		t.Errorf("%d requests within a minute of Acuity's, want at most %d", most, 10*60)
 	}
 	if n := s.MostConnections(); n > 20 {
 		t.Errorf("%d connections at once", n)
 	}
+	t.Logf("%d requests, at most %d within a minute of Acuity's, %d within a second, %d told to slow down; %d connections",
+		len(all), most, s.Busiest(), limited, s.MostConnections())
 }
 
 // TestAcuityGivenUp refuses our key until the tries are used up: the receipt is

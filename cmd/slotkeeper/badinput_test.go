@@ -110,7 +110,7 @@ var fieldsOf = map[string]fields{
 	},
 }
 
-func faults(t *testing.T, a account) []fault {
+func faults(t *testing.T, a connected) []fault {
 	t.Helper()
 	n, f := 0, fieldsOf[a.Name()]
 	good := func(c changes) []byte {
@@ -201,7 +201,7 @@ func faults(t *testing.T, a account) []fault {
 }
 
 // thousand lists as many attendees as any body may, and one more.
-func thousand(t *testing.T, a account) {
+func thousand(t *testing.T, a connected) {
 	people := func(n int) []map[string]any {
 		out := make([]map[string]any, n)
 		for i := range out {

@@ -57,7 +57,7 @@ type clinic struct {
 func tellClinic(t *testing.T, s *server) clinic {
 	t.Helper()
 	calcom, calendly := s.connect(t, "calcom"), s.connect(t, "calendly")
-	send := func(a account, body []byte, status string) {
+	send := func(a connected, body []byte, status string) {
 		t.Helper()
 		if ack := a.must(t, body); ack.Status != status {
 			t.Fatalf("answered %+v, want %s\n%s", ack, status, s.log)

@@ -41,7 +41,7 @@ type late struct {
 
 // lates are all that the provider can tell. Calendly has no requests, and moves
 // by new bookings.
-func lates(a account) []late {
+func lates(a connected) []late {
 	befores, kinds := []string{"", "create", "request"}, []string{"create", "request", "move"}
 	if a.Name() == "calendly" {
 		befores, kinds = []string{"", "create"}, []string{"create"}
@@ -55,10 +55,10 @@ func lates(a account) []late {
 	return out
 }
 
-func comeBack(t *testing.T, a account) map[string]attempt {
+func comeBack(t *testing.T, a connected) map[string]attempt {
 	t.Helper()
 	token := a.token(t, "read")
-	over := map[string]account{"the same connection": a}
+	over := map[string]connected{"the same connection": a}
 	if a.APIBase() != "" { // else another connection is another system
 		over["another connection"] = a.connect(t, a.Name())
 	}
@@ -96,7 +96,7 @@ func comeBack(t *testing.T, a account) map[string]attempt {
 }
 
 // stillCanceled finds the booking canceled, and no other beside it.
-func stillCanceled(t *testing.T, a account, token, id string) bookingItem {
+func stillCanceled(t *testing.T, a connected, token, id string) bookingItem {
 	t.Helper()
 	var found []bookingItem
 	for _, b := range api[bookingItem](t, a.server, token, "bookings?provider="+a.Name()) {
@@ -114,7 +114,7 @@ func stillCanceled(t *testing.T, a account, token, id string) bookingItem {
 }
 
 // inAudit finds the refused transition, once, after the one that canceled.
-func inAudit(t *testing.T, a account, token string, b bookingItem, kind, receipt string) {
+func inAudit(t *testing.T, a connected, token string, b bookingItem, kind, receipt string) {
 	t.Helper()
 	all := api[transitionItem](t, a.server, token, "transitions?booking_id="+b.ID.String())
 	refused := api[transitionItem](t, a.server, token, "transitions?outcome=rejected&reason=illegal_transition&booking_id="+b.ID.String())

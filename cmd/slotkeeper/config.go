@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"slotkeeper/booking/account"
 	"slotkeeper/booking/intake"
 	"slotkeeper/booking/vault"
 	"slotkeeper/providers"
@@ -54,6 +55,9 @@ type config struct {
 	// tests only.
 	Tempo int
 
+	// CalendlyApp and AcuityApp are this installation's OAuth apps there.
+	CalendlyApp, AcuityApp account.App
+
 	private   providers.AllowedHosts
 	publicURL *url.URL
 	proxies   []netip.Prefix
@@ -81,6 +85,13 @@ func (c *config) bind(f *pflag.FlagSet, getenv func(string) string) {
 		"how old a Calendly signature may be (SLOTKEEPER_CALENDLY_TOLERANCE)")
 	f.StringVar(&c.AllowPrivateHosts, "allow-private-hosts", env("ALLOW_PRIVATE_HOSTS", ""), "hosts that calls to providers' APIs may reach on private networks (SLOTKEEPER_ALLOW_PRIVATE_HOSTS)")
 	f.IntVar(&c.Tempo, "tempo", c.number("TEMPO", env("TEMPO", ""), 1), "how many times faster the providers' limits and our retries run; for tests (SLOTKEEPER_TEMPO)")
+	f.StringVar(&c.CalendlyApp.ID, "calendly-client-id", env("CALENDLY_CLIENT_ID", ""), "this installation's OAuth app at Calendly (SLOTKEEPER_CALENDLY_CLIENT_ID)")
+	f.StringVar(&c.CalendlyApp.Base, "calendly-auth-url", env("CALENDLY_AUTH_URL", ""), "where Calendly authorises, if not at its own host (SLOTKEEPER_CALENDLY_AUTH_URL)")
+	f.StringVar(&c.AcuityApp.ID, "acuity-client-id", env("ACUITY_CLIENT_ID", ""), "this installation's OAuth app at Acuity (SLOTKEEPER_ACUITY_CLIENT_ID)")
+	f.StringVar(&c.AcuityApp.Base, "acuity-auth-url", env("ACUITY_AUTH_URL", ""), "where Acuity authorises, if not at its own host (SLOTKEEPER_ACUITY_AUTH_URL)")
+	c.CalendlyApp.Secret = env("CALENDLY_CLIENT_SECRET", "")
+	c.CalendlyApp.SigningKey = env("CALENDLY_SIGNING_KEY", "")
+	c.AcuityApp.Secret = env("ACUITY_CLIENT_SECRET", "")
 	c.SecretKey = env("SECRET_KEY", "")
 	c.AdminPassword = env("ADMIN_PASSWORD", "")
 }
@@ -139,6 +150,14 @@ func (c *config) validate() error {
 	}
 	if c.Tempo < 1 {
 		errs = append(errs, fmt.Errorf("SLOTKEEPER_TEMPO: %d is not 1 or more", c.Tempo))
+	}
+	for name, app := range map[string]account.App{"CALENDLY": c.CalendlyApp, "ACUITY": c.AcuityApp} {
+		if (app.ID == "") != (app.Secret == "") {
+			errs = append(errs, fmt.Errorf("SLOTKEEPER_%s_CLIENT_ID and SLOTKEEPER_%s_CLIENT_SECRET: give both, or neither", name, name))
+		}
+	}
+	if c.CalendlyApp.ID != "" && c.CalendlyApp.SigningKey == "" {
+		errs = append(errs, errors.New("SLOTKEEPER_CALENDLY_SIGNING_KEY: it is missing: Calendly signs an app's webhooks with the key that its developer portal shows"))
 	}
 	var err error
 	if c.private, err = providers.ParseAllowedHosts(c.AllowPrivateHosts); err != nil {

@@ -1,23 +1,25 @@
 package main
 
 import (
-	"crypto/rand"
-	"encoding/base64"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"slotkeeper/booking"
+	"slotkeeper/booking/account"
 	"slotkeeper/providers"
 	"slotkeeper/providers/acuity"
+	"slotkeeper/providers/calcom"
 	"slotkeeper/providers/calendly"
 )
 
@@ -43,18 +45,29 @@ printed, once: it is stored encrypted and never shown again.
 
 Acuity tells only that something changed, and signs with the account's API key:
 it needs --api-user and --api-key (Acuity: Integrations, API), and makes no
-secret. With a personal access token in --api-token, Calendly is asked for what
-its oldest bodies leave out.`,
+secret. Calendly and Cal.com are asked with --api-token: a personal access token,
+an API key.
+
+With --subscribe the account is asked whose it is, and its webhook is registered
+there; with --backfill what is booked from that day on is brought in, by the
+server once it runs. When any of that fails nothing is connected.
+
+With --reconnect a connection that is there gets new credentials and keeps its id,
+its mapping and its history: its webhook is registered again if it was before, and
+what was missed meanwhile is brought in.`,
 		Args:      cobra.MatchAll(exactly(1), known(names)),
 		ValidArgs: names,
 	}
 	alwaysJSON(cmd)
 	name := cmd.Flags().String("name", "", "what people call the connection (default: the provider's name)")
+	subscribe := cmd.Flags().Bool("subscribe", false, "register the webhook through the provider's API")
+	backfill := cmd.Flags().String("backfill", "", "bring in what is booked from this day on, such as 2026-11-01")
+	reconnect := cmd.Flags().String("reconnect", "", "the id of a connection that gets these credentials")
 	apiURL := cmd.Flags().String("api-url", "", "where a self-hosted account's API is (default: the provider's own)")
 	keys := accountKeys{
 		user:   cmd.Flags().String("api-user", "", "Acuity's numeric user id"),
 		key:    c.secretFlag(cmd, "api-key", "Acuity's API key"),
-		token:  c.secretFlag(cmd, "api-token", "Calendly's personal access token"),
+		token:  c.secretFlag(cmd, "api-token", "Calendly's personal access token, or Cal.com's API key"),
 		secret: c.secretFlag(cmd, "signing-secret", "what the provider signs with (made when absent)"),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -62,7 +75,21 @@ its oldest bodies leave out.`,
 		if err != nil {
 			return err
 		}
+		from, err := dayOrNone("--backfill", *backfill)
+		if err != nil {
+			return err
+		}
+		again, err := idOrNone("--reconnect", *reconnect)
+		if err != nil {
+			return err
+		}
+		if again != uuid.Nil && *apiURL != "" {
+			return &booking.InvalidError{Field: "--api-url", Detail: "a connection keeps the one that it was made with: it is part of every booking's identity"}
+		}
 		return c.with(cmd.Context(), func(inst *installation) error {
+			if *subscribe || from != nil || again != uuid.Nil {
+				return c.connectAccount(cmd.Context(), inst, conn, account.Request{ID: again, Name: *name, Subscribe: *subscribe, From: from}, made)
+			}
 			if err := inst.store.CreateConnection(cmd.Context(), conn); err != nil {
 				return err
 			}
@@ -74,6 +101,72 @@ its oldest bodies leave out.`,
 		})
 	}
 	return cmd
+}
+
+// connectAccount connects through the provider's API.
+func (c *cli) connectAccount(ctx context.Context, inst *installation, conn providers.Connection, r account.Request, made bool) error {
+	r.Provider, r.APIBase, r.API, r.By = conn.Provider, conn.APIBase, conn.API, booking.ActorSystem
+	if !made {
+		r.Secret = conn.Secrets.Current
+	}
+	return c.withEngine(ctx, inst, func(e *engine) error {
+		done, err := e.accounts.Connect(ctx, r)
+		if r.ID != uuid.Nil && errors.Is(err, booking.ErrNotFound) {
+			return noConnection("--reconnect", r.ID, err)
+		}
+		if err != nil {
+			return connectError(conn.Provider, err)
+		}
+		out := c.connectionJSON(done.Connection)
+		if done.Manual != nil {
+			fmt.Fprintln(c.stderr, done.Manual)
+			if done.SecretMade {
+				out.SigningSecret = done.Secrets.Current
+			}
+		}
+		if done.Run != nil {
+			out.Run = newRunJSON(*done.Run)
+		}
+		return c.printJSON(out)
+	})
+}
+
+// connectError says what to do about an account that could not be connected.
+func connectError(provider string, err error) error {
+	remedy := map[account.Cause]string{
+		account.CauseCredentials: "the key or token is not accepted: make a new one at " + provider + " and try again",
+		account.CauseForbidden:   "the key or token is accepted, but may not do this: use one of an administrator, with all the scopes that docs/connecting.md names",
+		account.CauseNoAPI:       "there is no such API at this address: check --api-url",
+		account.CauseUnreachable: provider + " does not answer: check --api-url and this machine's way out",
+		account.CausePrivate:     "its address is private: name the host in SLOTKEEPER_ALLOW_PRIVATE_HOSTS if it is yours",
+		account.CauseLimited:     provider + " asks to come back later: try again in some minutes",
+		account.CauseProvider:    provider + " fails at the moment: try again later",
+		account.CauseCannotAsk:   "--subscribe, --backfill and --reconnect need what the account is asked with: --api-token, or --api-user and --api-key",
+	}[account.CauseOf(err)]
+	if remedy == "" {
+		return err
+	}
+	return fmt.Errorf("nothing was connected: %s (%w)", remedy, err)
+}
+
+// idOrNone is a connection's id; uuid.Nil when none is given.
+func idOrNone(field, text string) (uuid.UUID, error) {
+	if text == "" {
+		return uuid.Nil, nil
+	}
+	return parseID(field, text)
+}
+
+// dayOrNone is the beginning of a day, UTC; nil when none is given.
+func dayOrNone(field, text string) (*time.Time, error) {
+	if text == "" {
+		return nil, nil //nolint:nilnil // none is given
+	}
+	day, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return nil, &booking.InvalidError{Field: field, Detail: fmt.Sprintf("%q is not a day such as 2026-11-01", text)}
+	}
+	return &day, nil
 }
 
 // accountKeys are what an account is called and proven with, as flags.
@@ -103,7 +196,7 @@ func (k accountKeys) read(conn *providers.Connection) error {
 		}
 		conn.API.User, conn.Secrets.Current = *k.user, key
 		return errors.Join(refuse(token, "--api-token"), refuse(secret, "--signing-secret"))
-	case calendly.Name:
+	case calendly.Name, calcom.Name:
 		conn.API.Token, conn.Secrets.Current = token, secret
 		return errors.Join(refuse(*k.user, "--api-user"), refuse(key, "--api-key"))
 	}
@@ -119,42 +212,19 @@ func (c *cli) newConnection(provider, name, apiURL string, keys func(*providers.
 	if conn.Name == "" {
 		conn.Name = provider
 	}
-	if conn.APIBase, err = apiBase(adapter, conn.ID, apiURL); err != nil {
+	if conn.APIBase, err = account.Base(adapter, apiURL); err != nil {
 		return conn, false, err
+	}
+	if conn.APIBase == "" {
+		conn.APIBase = conn.ID.String() // such a connection is a base of its own
 	}
 	if err := keys(&conn); err != nil {
 		return conn, false, err
 	}
 	if conn.Secrets.Current == "" {
-		conn.Secrets.Current, made = newSigningSecret(), true
+		conn.Secrets.Current, made = account.NewSecret(), true
 	}
 	return conn, made, checkSecret(conn.Secrets.Current)
-}
-
-// apiBase is part of every booking's identity: it is written in one way only.
-func apiBase(p providers.Provider, id uuid.UUID, raw string) (string, error) {
-	if raw == "" {
-		if base := p.APIBase(); base != "" {
-			return base, nil
-		}
-		return id.String(), nil
-	}
-	if p.APIBase() == "" {
-		return "", &booking.InvalidError{Field: "--api-url", Detail: p.Name() + " has no API"}
-	}
-	u, err := url.Parse(strings.TrimSpace(raw))
-	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.RawQuery != "" || u.User != nil {
-		return "", &booking.InvalidError{Field: "--api-url", Detail: "give it as https://host[/path]"}
-	}
-	u.Host, u.Fragment = strings.ToLower(u.Host), ""
-	return strings.TrimRight(u.String(), "/"), nil
-}
-
-// newSigningSecret has 256 bits, in letters that every provider's form takes.
-func newSigningSecret() string {
-	var b [32]byte
-	_, _ = rand.Read(b[:]) // never fails; it ends the process rather
-	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
 func checkSecret(s string) error {
@@ -216,15 +286,27 @@ type connectionJSON struct {
 	WebhookURL string    `json:"webhook_url"`
 	// Subscribed says that the webhook was registered through the provider's
 	// API; otherwise a person enters it there.
-	Subscribed    bool   `json:"subscribed"`
-	Disconnected  bool   `json:"disconnected"`
-	SigningSecret string `json:"signing_secret,omitempty"`
+	Subscribed   bool `json:"subscribed"`
+	Disconnected bool `json:"disconnected"`
+	// State is working, quiet, failing, needs_sign_in or disconnected.
+	State string `json:"state"`
+	// DownSince is when it began to fail; null while it works.
+	DownSince      *time.Time `json:"down_since"`
+	Failures       int        `json:"failures"` // in a row
+	LastDeliveryAt *time.Time `json:"last_delivery_at"`
+	// Owner is whose account it is, as far as it was asked.
+	Owner         string   `json:"owner,omitempty"`
+	Failure       string   `json:"failure,omitempty"`
+	SigningSecret string   `json:"signing_secret,omitempty"`
+	Run           *runJSON `json:"run,omitempty"`
 }
 
 func (c *cli) connectionJSON(conn providers.Connection) connectionJSON {
 	return connectionJSON{
 		ID: conn.ID, Provider: conn.Provider, Name: conn.Name, APIBase: conn.APIBase,
 		WebhookURL:   c.cfg.publicURL.JoinPath("webhooks", conn.Provider, conn.ID.String()).String(),
-		Disconnected: conn.DisconnectedAt != nil,
+		Disconnected: conn.DisconnectedAt != nil, Subscribed: conn.Subscription == providers.Registered,
+		State: string(conn.State(c.now())), Owner: cmp.Or(conn.Owner.Name, conn.Owner.Email), Failure: conn.Health.Failure,
+		DownSince: conn.DownSince(), Failures: conn.Health.Failures, LastDeliveryAt: conn.LastDeliveryAt,
 	}
 }

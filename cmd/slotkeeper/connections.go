@@ -9,10 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"slotkeeper/booking"
+	"slotkeeper/booking/account"
+	"slotkeeper/providers"
 )
 
 func (c *cli) connectionsCommand() *cobra.Command {
-	return group("connections", "List connections and change their secrets", c.connectionsList(), c.connectionsRotate())
+	return group("connections", "List connections, compare them with their providers, change their secrets, end them",
+		c.connectionsList(), c.connectionsTest(), c.connectionsSync(), c.connectionsBackfill(), c.connectionsRotate(), c.connectionsDisconnect())
 }
 
 func (c *cli) connectionsList() *cobra.Command {
@@ -33,7 +36,7 @@ func (c *cli) connectionsList() *cobra.Command {
 			}
 			w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
 			for _, o := range out {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", o.ID, o.Provider, o.Name, o.WebhookURL)
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", o.ID, o.Provider, o.State, o.Name, o.WebhookURL)
 			}
 			return w.Flush()
 		})
@@ -49,7 +52,8 @@ func (c *cli) connectionsRotate() *cobra.Command {
 
 From then on posts are accepted that are signed with either, so that nothing is
 lost until the new one is entered at the provider. Then run it with --finish:
-the old secret verifies nothing any more.
+the old secret verifies nothing any more. Where the webhook was registered
+through the provider's API, the provider is given the new one at once.
 
 Only one secret before is kept. Do not rotate again before the provider signs
 with the new one: what it signs with now would no longer be accepted.`,
@@ -76,6 +80,9 @@ with the new one: what it signs with now would no longer be accepted.`,
 				}
 				return c.printJSON(out)
 			}
+			if conn.SecretFixed(adapters(&c.cfg)[conn.Provider]) {
+				return &booking.ConflictError{Detail: "the provider signs with a key that is not ours to change: make another there, and give it with connect " + conn.Provider + " --reconnect " + conn.ID.String()}
+			}
 			if conn.Secrets.Previous != "" && !*force {
 				return &booking.ConflictError{Detail: "a rotation is under way: the provider may still sign with the secret before this one, which another rotation would forget. Enter the new secret there and run --finish, or --force if it was never entered"}
 			}
@@ -83,8 +90,19 @@ with the new one: what it signs with now would no longer be accepted.`,
 			if err != nil {
 				return err
 			}
+			if conn.Subscription == providers.Registered {
+				if next != "" {
+					return &booking.InvalidError{Field: "--signing-secret", Detail: "the webhook is registered by us, and gets a secret that is made here"}
+				}
+				return c.withEngine(cmd.Context(), inst, func(e *engine) error {
+					if err := e.accounts.Rotate(cmd.Context(), id); err != nil {
+						return err
+					}
+					return c.printJSON(out)
+				})
+			}
 			if next == "" {
-				next = newSigningSecret()
+				next = account.NewSecret()
 				out.SigningSecret = next
 			}
 			if err := checkSecret(next); err != nil {

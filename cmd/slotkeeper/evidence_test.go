@@ -69,21 +69,21 @@ func ask(t testing.TB, method, to string, body []byte, header http.Header) answe
 	return out
 }
 
-func (a account) webhook() string { return a.url + "/webhooks/" + a.Name() + "/" + a.id.String() }
+func (a connected) webhook() string { return a.url + "/webhooks/" + a.Name() + "/" + a.id.String() }
 
 // signed is the header that the provider would send with the body now.
-func (a account) signed(body []byte) http.Header { return a.Sign(body, a.secret, time.Now()) }
+func (a connected) signed(body []byte) http.Header { return a.Sign(body, a.secret, time.Now()) }
 
 // deliver posts a body as the provider does.
-func (a account) deliver(t testing.TB, body []byte) answer {
+func (a connected) deliver(t testing.TB, body []byte) answer {
 	t.Helper()
 	return ask(t, http.MethodPost, a.webhook(), body, a.signed(body))
 }
 
 // connectAll connects one account of each provider whose posts say what happened.
-func (s *server) connectAll(t testing.TB) map[string]account {
+func (s *server) connectAll(t testing.TB) map[string]connected {
 	t.Helper()
-	out := map[string]account{}
+	out := map[string]connected{}
 	for _, name := range []string{"calcom", "calendly", "generic"} {
 		out[name] = s.connect(t, name)
 	}
@@ -180,7 +180,7 @@ var (
 )
 
 // body is what the account's provider would write of a booking of half an hour.
-func (a account) body(t testing.TB, w said) []byte {
+func (a connected) body(t testing.TB, w said) []byte {
 	t.Helper()
 	iso := func(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
 	from, to, at := iso(w.from), iso(w.from.Add(30*time.Minute)), iso(w.at)

@@ -59,7 +59,7 @@ func TestHalfClosedSendersAreNotMisled(t *testing.T) {
 }
 
 // halfClosed posts over a socket and says that nothing more will come.
-func (a account) halfClosed(t *testing.T, header http.Header, body []byte, length int) (status int, answer string) {
+func (a connected) halfClosed(t *testing.T, header http.Header, body []byte, length int) (status int, answer string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(a.url, "http://"))
 	if err != nil {

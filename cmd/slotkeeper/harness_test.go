@@ -243,15 +243,15 @@ func (s *server) try(t testing.TB, stdin string, args ...string) (string, error)
 	return out.String(), nil
 }
 
-// account is a connection as the tests use it.
-type account struct {
+// connected is a connection as the tests use it.
+type connected struct {
 	*server
 	providers.Provider
 	id     uuid.UUID
 	secret string
 }
 
-func (s *server) connect(t testing.TB, provider string, more ...string) account {
+func (s *server) connect(t testing.TB, provider string, more ...string) connected {
 	t.Helper()
 	var out struct {
 		ID     uuid.UUID `json:"id"`
@@ -259,11 +259,11 @@ func (s *server) connect(t testing.TB, provider string, more ...string) account 
 	}
 	decode(t, s.run(t, append([]string{"connect", provider}, more...)...), &out)
 	cfg := config{CalendlyTolerance: time.Hour}
-	return account{s, adapters(&cfg)[provider], out.ID, out.Secret}
+	return connected{s, adapters(&cfg)[provider], out.ID, out.Secret}
 }
 
 // on is the same account at another process.
-func (a account) on(s *server) account {
+func (a connected) on(s *server) connected {
 	a.server = s
 	return a
 }
@@ -289,11 +289,11 @@ type problem struct {
 }
 
 // send signs a body as the provider does and posts it.
-func (a account) send(ctx context.Context, body []byte) (acknowledgement, error) {
+func (a connected) send(ctx context.Context, body []byte) (acknowledgement, error) {
 	return a.sendWith(ctx, body, a.Sign(body, a.secret, time.Now()))
 }
 
-func (a account) sendWith(ctx context.Context, body []byte, header http.Header) (acknowledgement, error) {
+func (a connected) sendWith(ctx context.Context, body []byte, header http.Header) (acknowledgement, error) {
 	return postTo(ctx, a.url+"/webhooks/"+a.Name()+"/"+a.id.String(), body, header)
 }
 
@@ -332,7 +332,7 @@ func postTo(ctx context.Context, url string, body []byte, header http.Header) (a
 }
 
 // must sends a body and wants a 2xx.
-func (a account) must(t testing.TB, body []byte) acknowledgement {
+func (a connected) must(t testing.TB, body []byte) acknowledgement {
 	t.Helper()
 	ack, err := a.send(t.Context(), body)
 	if err != nil {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"slotkeeper/providers"
@@ -22,4 +24,9 @@ func adapters(cfg *config) map[string]providers.Provider {
 		all[p.Name()] = p
 	}
 	return all
+}
+
+// providerNames are those of all adapters, sorted.
+func (c *cli) providerNames() []string {
+	return slices.Sorted(maps.Keys(adapters(&c.cfg)))
 }

@@ -54,7 +54,7 @@ func (c *cli) command() *cobra.Command {
 	c.cfg.bind(root.PersistentFlags(), c.getenv)
 	root.AddCommand(
 		c.serveCommand(), c.demoCommand(), c.migrateCommand(), c.connectCommand(), c.connectionsCommand(),
-		c.resourcesCommand(), c.sendCommand(), c.tokenCommand(), c.userCommand(), c.versionCommand(),
+		c.resourcesCommand(), c.auditCommand(), c.sendCommand(), c.tokenCommand(), c.userCommand(), c.versionCommand(), c.doctorCommand(),
 	)
 	return root
 }

@@ -20,8 +20,10 @@ import (
 func TestSecretsStaySecret(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *server) {
-		h := &hiding{server: s, token: s.token(t, "read"), accounts: map[string]account{}}
+		signIn := s.withApp(t)
+		h := &hiding{server: s, token: s.token(t, "read"), accounts: map[string]connected{}}
 		h.plantOurs(t)
+		h.plantAccounts(t, signIn)
 		h.plantBodies(t)
 		db := s.database(t)
 
@@ -63,7 +65,7 @@ type hiding struct {
 	*server
 	token    string
 	operator string // the cookie's value
-	accounts map[string]account
+	accounts map[string]connected
 
 	secrets  []planted // ours and the connections': nowhere
 	inBodies []planted // what a body's holder could use: in clear nowhere
@@ -243,7 +245,7 @@ func (h *hiding) plantBodies(t *testing.T) {
 }
 
 // throughEveryVerdict posts bodies that all say the same secrets.
-func (h *hiding) throughEveryVerdict(t *testing.T, a account, with changes) {
+func (h *hiding) throughEveryVerdict(t *testing.T, a connected, with changes) {
 	t.Helper()
 	day := func(n int) time.Time { return monday.AddDate(0, 0, n) }
 	body := func(kind, id string, n int, more changes) []byte {

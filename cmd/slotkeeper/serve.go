@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -19,7 +18,6 @@ import (
 	"slotkeeper/booking/intake"
 	"slotkeeper/booking/store"
 	"slotkeeper/booking/work"
-	"slotkeeper/providers"
 	"slotkeeper/web"
 )
 
@@ -61,28 +59,20 @@ const (
 // serve runs until ctx ends: then it stops to listen, answers what it has read,
 // and commits what it has taken. ready is called once it listens.
 func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, ready func(ctx context.Context) error) error {
-	all := adapters(&c.cfg)
-	names := make([]string, 0, len(all))
-	for name := range all {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	metrics := web.NewMetrics(names, inst.store, c.now)
+	metrics := web.NewMetrics(c.providerNames(), inst.store, c.now)
 	//nolint:contextcheck // a set's context is its own: a client that leaves cancels nobody
-	in := intake.New(inst.store, intake.Options{MaxSet: c.cfg.MaxSet, Now: c.now, Log: log, Observe: observe(metrics)})
-	defer in.Stop()
-	queue, err := work.New(work.Options{
-		Store: inst.store, Intake: in, Providers: all, EmailKey: inst.emailKey, Now: c.now, Log: log, Tempo: providers.Tempo(c.cfg.Tempo),
-		Client: providers.NewClient(providers.Outbound{Allowed: c.cfg.private, Tempo: providers.Tempo(c.cfg.Tempo), Now: c.now}),
-	})
+	e, err := c.newEngine(inst, log, intake.Options{Observe: observe(metrics)}, work.EffectOptions{Observe: metrics.EffectTried})
 	if err != nil {
 		return err
 	}
+	defer e.intake.Stop()
+	queue := e.queue
 
 	sessions := inst.store.WebSessions(c.now)
 	handler, err := web.New(web.Deps{
-		Log: log, Now: c.now, Records: inst.store, Accounts: inst.accounts, Intake: in, Metrics: metrics,
-		Providers: all, EmailKey: inst.emailKey, Sessions: sessions, PublicURL: c.cfg.publicURL,
+		Log: log, Now: c.now, Records: inst.store, Accounts: inst.accounts, Intake: e.intake, Effects: inst.store, Resources: inst.store, Overlaps: inst.store, Metrics: metrics,
+		Connect: e.accounts, Secrets: inst.store,
+		Providers: e.adapters, EmailKey: inst.emailKey, Sessions: sessions, PublicURL: c.cfg.publicURL,
 		TrustedProxies: c.cfg.proxies, Zone: time.Local, Version: version(), MetricsElsewhere: c.cfg.AdminListen != "",
 	})
 	if err != nil {
@@ -123,10 +113,15 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 		// A profile takes as long as it is asked to.
 		err = listen(c.cfg.AdminListen, "SLOTKEEPER_ADMIN_LISTEN", "admin", web.NewAdmin(metrics), 0)
 	}
+	started := false
 	if err == nil {
 		err = queue.Start(ctx)
+		started = err == nil
+		if ctx.Err() != nil {
+			err = nil // asked to stop while it began
+		}
 	}
-	if err == nil {
+	if started {
 		group.Go(func() error {
 			<-ctx.Done()
 			stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)

@@ -238,8 +238,8 @@ func TestCommandsHaveHelp(t *testing.T) {
 		}
 	})
 	want := []string{
-		"", "connect", "connections", "connections list", "connections rotate", "demo", "migrate", "migrate status", "migrate up", "resources",
-		"resources list", "resources map", "send", "serve", "token", "token create", "token list", "token revoke", "user", "user add",
+		"", "connect", "connections", "connections backfill", "connections disconnect", "connections list", "connections rotate", "connections sync", "connections test", "demo", "doctor", "migrate", "migrate status", "migrate up", "resources",
+		"resources list", "resources map", "resources merge", "resources rename", "resources split", "resources zone", "send", "serve", "token", "token create", "token list", "token revoke", "user", "user add",
 		"user disable", "user passwd", "version",
 	}
 	slices.Sort(paths)
@@ -376,13 +376,13 @@ func TestCommands(t *testing.T) {
 			type resource struct{ ID, Name string }
 			var before, after struct {
 				Resources []resource
-				Unmapped  []map[string]string
+				Unmapped  []map[string]any
 			}
 			decode(t, s.run(t, "resources", "list", "--json"), &before)
 			if len(before.Unmapped) != 1 || before.Unmapped[0]["provider"] != "calendly" {
 				t.Fatalf("unmapped %+v", before)
 			}
-			identity := before.Unmapped[0]["external_id"]
+			identity, _ := before.Unmapped[0]["external_id"].(string)
 			if text := s.run(t, "resources", "list"); !strings.Contains(text, "unmapped") || !strings.Contains(text, identity) {
 				t.Errorf("resources list says %s", text)
 			}
@@ -500,7 +500,7 @@ func (s *server) signsIn(t *testing.T, name, password string) bool {
 }
 
 // answered posts a body and wants a status, or the code of a refusal.
-func answered(t *testing.T, a account, body []byte, want string) error {
+func answered(t *testing.T, a connected, body []byte, want string) error {
 	t.Helper()
 	ack, err := a.send(t.Context(), body)
 	if got := ack.Status + ack.Code; err == nil && got != want {
@@ -510,8 +510,8 @@ func answered(t *testing.T, a account, body []byte, want string) error {
 }
 
 // as is a connection with a secret of its past or future.
-func (s *server) as(t *testing.T, provider, id, secret string) account {
+func (s *server) as(t *testing.T, provider, id, secret string) connected {
 	t.Helper()
 	cfg := config{CalendlyTolerance: time.Hour}
-	return account{s, adapters(&cfg)[provider], uuid.MustParse(id), secret}
+	return connected{s, adapters(&cfg)[provider], uuid.MustParse(id), secret}
 }

@@ -36,25 +36,25 @@ type forgery struct {
 	provider string
 	name     string
 	code     string
-	post     func(a account, body []byte) ([]byte, http.Header)
+	post     func(a connected, body []byte) ([]byte, http.Header)
 }
 
 // forgeriesOf lists them; stolen is the secret of another connection.
 func forgeriesOf(stolen string) []forgery {
 	out := []forgery{
-		{"calendly", "an old time stamp", "signature_too_old", func(a account, body []byte) ([]byte, http.Header) {
+		{"calendly", "an old time stamp", "signature_too_old", func(a connected, body []byte) ([]byte, http.Header) {
 			return body, a.Sign(body, a.secret, time.Now().Add(-26*time.Hour))
 		}},
-		{"calendly", "a time stamp to come", "signature_too_old", func(a account, body []byte) ([]byte, http.Header) {
+		{"calendly", "a time stamp to come", "signature_too_old", func(a connected, body []byte) ([]byte, http.Header) {
 			return body, a.Sign(body, a.secret, time.Now().Add(time.Hour))
 		}},
-		{"calendly", "a new time stamp on an old signature", "signature_invalid", func(a account, body []byte) ([]byte, http.Header) {
+		{"calendly", "a new time stamp on an old signature", "signature_invalid", func(a connected, body []byte) ([]byte, http.Header) {
 			h := a.Sign(body, a.secret, time.Now().Add(-26*time.Hour))
 			_, signature, _ := strings.Cut(h.Get("Calendly-Webhook-Signature"), ",")
 			h.Set("Calendly-Webhook-Signature", fmt.Sprintf("t=%d,%s", time.Now().Unix(), signature))
 			return body, h
 		}},
-		{"calcom", "no-secret-provided", "signature_invalid", func(_ account, body []byte) ([]byte, http.Header) {
+		{"calcom", "no-secret-provided", "signature_invalid", func(_ connected, body []byte) ([]byte, http.Header) {
 			return body, http.Header{"X-Cal-Signature-256": {"no-secret-provided"}}
 		}},
 	}
@@ -62,15 +62,15 @@ func forgeriesOf(stolen string) []forgery {
 		for _, key := range [][2]string{
 			{"a wrong key", "a key that was guessed by somebody"}, {"the key of another connection", stolen}, {"an empty key", ""},
 		} {
-			out = append(out, forgery{provider, key[0], "signature_invalid", func(a account, body []byte) ([]byte, http.Header) {
+			out = append(out, forgery{provider, key[0], "signature_invalid", func(a connected, body []byte) ([]byte, http.Header) {
 				return body, a.Sign(body, key[1], time.Now())
 			}})
 		}
 		out = append(out,
-			forgery{provider, "no signature", "signature_missing", func(_ account, body []byte) ([]byte, http.Header) {
+			forgery{provider, "no signature", "signature_missing", func(_ connected, body []byte) ([]byte, http.Header) {
 				return body, http.Header{"Content-Type": {"application/json"}, "X-Event-Id": {"evt_1"}}
 			}},
-			forgery{provider, "an altered body", "signature_invalid", func(a account, body []byte) ([]byte, http.Header) {
+			forgery{provider, "an altered body", "signature_invalid", func(a connected, body []byte) ([]byte, http.Header) {
 				return []byte(strings.Replace(string(body), "forged", "Forged", 1)), a.signed(body)
 			}})
 	}
@@ -85,7 +85,7 @@ func forgeries(t *testing.T, s *server) {
 
 	// The first booking of each makes the resources.
 	day := func(i int) time.Time { return monday.Add(time.Duration(i) * time.Hour) }
-	genuine := func(a account, i int) {
+	genuine := func(a connected, i int) {
 		body := a.body(t, said{kind: "create", id: fmt.Sprintf("genuine-%d", i), from: day(i), at: monday})
 		if got := a.deliver(t, body); got.status != http.StatusOK || got.text("status") != "processed" {
 			t.Errorf("a genuine post of %s got %d %s", a.Name(), got.status, got.body)
@@ -215,15 +215,15 @@ func summary(t *testing.T, s *server, connections int) {
 	}
 }
 
-func rotation(t *testing.T, old account) {
+func rotation(t *testing.T, old connected) {
 	next := old
 	n := 0
-	booked := func(a account) answer {
+	booked := func(a connected) answer {
 		n++
 		from := monday.Add(time.Duration(n) * time.Hour)
 		return a.deliver(t, a.body(t, said{"create", fmt.Sprintf("%s-%d", a.id, n), from, monday, nil}))
 	}
-	taken := func(a account, by string) {
+	taken := func(a connected, by string) {
 		t.Helper()
 		got := booked(a)
 		if got.status != http.StatusOK || verifiedBy(t, a.server, got.text("event_id")) != by {

@@ -35,7 +35,7 @@ func TestOneBookingPerSlot(t *testing.T) {
 
 func fight(t *testing.T, one, two *server) {
 	a := one.connect(t, "generic")
-	at := []account{a, a.on(two)}
+	at := []connected{a, a.on(two)}
 	const rivals = 50
 	for _, battle := range []struct {
 		name   string

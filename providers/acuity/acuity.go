@@ -13,18 +13,22 @@ const (
 	// Name of the provider in URLs and in the database.
 	Name = "acuity"
 
-	apiBase         = "https://acuityscheduling.com/api/v1"
+	apiBase         = site + apiPath
 	signatureHeader = "X-Acuity-Signature"
 	formType        = "application/x-www-form-urlencoded"
 )
 
 // Provider is the adapter. It remembers nothing of a connection but, for a while,
-// the e-mails of its calendars.
+// the names and e-mails of its calendars.
 type Provider struct {
 	calendars *calendars
 }
 
-var _ providers.Fetcher = (*Provider)(nil)
+var (
+	_ providers.Fetcher    = (*Provider)(nil)
+	_ providers.Blocker    = (*Provider)(nil)
+	_ providers.Authorizer = (*Provider)(nil)
+)
 
 // New makes the adapter. The clock and its tempo say when what it knows of
 // calendars is old.
@@ -79,3 +83,6 @@ func (*Provider) Redact(body []byte) []byte {
 	}
 	return secrets.Apply(form.JSON())
 }
+
+// SignsWithAPIKey says that the secret is the account's API key (facts, 2).
+func (*Provider) SignsWithAPIKey() {}

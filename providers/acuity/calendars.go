@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"slotkeeper/booking"
 	"slotkeeper/providers"
 )
 
@@ -41,67 +42,90 @@ type account struct {
 // directory is what one connection's API told.
 type directory struct {
 	asked  time.Time
-	emails map[string]string // by calendar id; nil before the first answer
-	asking *question         // nil while nobody asks
+	hosts  map[string]booking.Host // by calendar id; nil before the first answer
+	asking *question               // nil while nobody asks
 }
 
 // question is a call under way. All who need its answer wait for it, so that a
 // hundred appointments of one calendar ask once, and fail together.
 type question struct {
-	done   chan struct{}
-	emails map[string]string
-	err    error
+	done  chan struct{}
+	hosts map[string]booking.Host
+	err   error
 }
 
 func newCalendars(now func() time.Time, tempo providers.Tempo) *calendars {
 	return &calendars{now: now, tempo: tempo, accounts: map[account]*directory{}}
 }
 
-// email is the calendar's, or "" when it has none or the account may not ask.
-func (c *calendars) email(ctx context.Context, client *http.Client, conn providers.Connection, calendarID string) (string, error) {
+// host is the calendar as bookings name it. Its e-mail is "" when it has none or
+// the account may not ask.
+func (c *calendars) host(ctx context.Context, a *api, calendarID string) (booking.Host, error) {
 	c.mu.Lock()
-	d := c.directory(account{connection: conn.ID, base: conn.APIBase})
-	if email, fresh := c.known(d, calendarID); fresh {
+	d := c.directory(account{connection: a.conn.ID, base: a.conn.APIBase})
+	if host, fresh := c.known(d, calendarID); fresh {
 		c.mu.Unlock()
-		return email, nil
+		return host, nil
 	}
 	q := d.asking
 	if q == nil {
 		q = &question{done: make(chan struct{})}
 		d.asking = q
 		c.mu.Unlock()
-		c.ask(ctx, client, conn, d, q)
-		return q.emails[calendarID], q.err
+		c.ask(ctx, a, d, q)
+		return q.host(calendarID), q.err
 	}
 	c.mu.Unlock()
 	select {
 	case <-q.done:
-		return q.emails[calendarID], q.err
+		return q.host(calendarID), q.err
 	case <-ctx.Done():
-		return "", context.Cause(ctx)
+		return booking.Host{}, context.Cause(ctx)
 	}
 }
 
-func (c *calendars) ask(ctx context.Context, client *http.Client, conn providers.Connection, d *directory, q *question) {
-	q.emails, q.err = list(ctx, client, conn)
+func (q *question) host(calendarID string) booking.Host { return hostOf(q.hosts, calendarID) }
+
+// hostOf is a calendar that may be none that the list has.
+func hostOf(hosts map[string]booking.Host, calendarID string) booking.Host {
+	if host, listed := hosts[calendarID]; listed {
+		return host
+	}
+	return booking.Host{ExternalID: calendarHost(calendarID)}
+}
+
+// calendarHost is a calendar's id as bookings name it.
+func calendarHost(calendarID string) string { return "calendar|" + calendarID }
+
+func (c *calendars) ask(ctx context.Context, a *api, d *directory, q *question) {
+	var all []calendar
+	all, q.err = listCalendars(ctx, a)
+	if _, mayNot := refusedWith(q.err, http.StatusForbidden); mayNot || errors.Is(q.err, providers.ErrGone) {
+		// Its calendars are mapped by hand.
+		all, q.err = nil, nil
+	}
+	q.hosts = map[string]booking.Host{}
+	for _, listed := range all {
+		q.hosts[listed.id] = listed.host
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if q.err == nil {
-		d.asked, d.emails = c.now(), q.emails
+		d.asked, d.hosts = c.now(), q.hosts
 	}
 	d.asking = nil
 	close(q.done)
 }
 
-func (c *calendars) known(d *directory, calendarID string) (email string, fresh bool) {
-	if d.emails == nil {
-		return "", false
+func (c *calendars) known(d *directory, calendarID string) (host booking.Host, fresh bool) {
+	if d.hosts == nil {
+		return booking.Host{}, false
 	}
-	email, lasts := d.emails[calendarID], unknownFor
-	if email != "" {
+	host, lasts := hostOf(d.hosts, calendarID), unknownFor
+	if host.Email != "" {
 		lasts = knownFor
 	}
-	return email, c.now().Sub(d.asked) < c.tempo.Wait(lasts)
+	return host, c.now().Sub(d.asked) < c.tempo.Wait(lasts)
 }
 
 func (c *calendars) directory(a account) *directory {
@@ -116,35 +140,33 @@ func (c *calendars) directory(a account) *directory {
 	return d
 }
 
-// list asks for all calendars. An account that may not ask has none with an
-// e-mail; its calendars are mapped by hand.
-func list(ctx context.Context, client *http.Client, conn providers.Connection) (map[string]string, error) {
-	answer, err := ask(ctx, client, conn, "/calendars", maxCalendars)
-	if refused(err) {
-		return map[string]string{}, nil
-	}
+// calendar is one that can be booked.
+type calendar struct {
+	id   string
+	host booking.Host
+}
+
+// listCalendars asks for all; the API has no pages of them.
+func listCalendars(ctx context.Context, a *api) ([]calendar, error) {
+	answer, err := a.get(ctx, "/calendars", nil, maxCalendars)
 	if err != nil {
 		return nil, err
 	}
 	if !answer.Array() {
 		return nil, providers.BadAnswer("it is not a list of calendars")
 	}
-	emails := map[string]string{}
-	for calendar := range answer.Items() {
-		var in providers.Fields
-		if email := in.Email(calendar.Get("email"), "email"); email != "" {
-			emails[numeral(calendar.Get("id"))] = email
+	var all []calendar
+	for listed := range answer.Items() {
+		var id, rest providers.Fields
+		c := calendar{id: number(&id, listed.Get("id"), "id")}
+		if id.Fault() != nil {
+			continue // no appointment can name it
 		}
+		c.host = booking.Host{ExternalID: calendarHost(c.id), Email: rest.Email(listed.Get("email"), "email")}
+		if name := rest.Text(listed.Get("name")); name != nil {
+			c.host.Name = *name
+		}
+		all = append(all, c)
 	}
-	return emails, nil
-}
-
-func refused(err error) bool {
-	var later *providers.LaterError
-	if errors.As(err, &later) {
-		return false
-	}
-	var answer *providers.AnswerError
-	return errors.Is(err, providers.ErrGone) ||
-		errors.As(err, &answer) && (answer.Status == http.StatusForbidden || answer.Status == http.StatusUnauthorized)
+	return all, nil
 }

@@ -4,50 +4,40 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 
 	"slotkeeper/providers"
 )
 
-// The most that we read of an answer.
-const (
-	maxAppointment = 1 << 20
-	maxCalendars   = 4 << 20
-)
-
-// errNoCredentials says what to give a connection.
-var errNoCredentials = errors.New("the connection has no user id or API key; both stand in Acuity under Integrations, API")
-
 // Fetch asks for the appointment, and for the calendars when it is in one that
 // nobody asked about lately.
 func (p *Provider) Fetch(ctx context.Context, client *http.Client, c providers.Connection, subject string, _ []byte) ([]byte, error) {
-	id, f := appointmentID(subject)
-	if f != nil {
-		return nil, errors.New(f.Text)
-	}
-	answer, err := ask(ctx, client, c, "/appointments/"+id+"?pastFormAnswers=false", maxAppointment)
-	if err != nil {
-		return nil, err
-	}
-	if err := check(answer, id); err != nil {
-		return nil, err
-	}
-	email, err := p.calendars.email(ctx, client, c, numeral(answer.Get("calendarID")))
-	if err != nil {
-		return nil, err
-	}
-	return providers.Snapshot(reduce(answer, email))
+	return p.fetch(ctx, newAPI(client, c), subject)
 }
 
-func ask(ctx context.Context, client *http.Client, c providers.Connection, path string, limit int64) (providers.Value, error) {
-	if c.API.User == "" || c.Secrets.Current == "" {
-		return providers.Value{}, errNoCredentials
+func (p *Provider) fetch(ctx context.Context, a *api, subject string) ([]byte, error) {
+	answer, err := one(ctx, a, subject)
+	if err != nil {
+		return nil, err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.APIBase+path, http.NoBody)
+	host, err := p.calendars.host(ctx, a, numeral(answer.Get("calendarID")))
+	if err != nil {
+		return nil, err
+	}
+	return providers.Snapshot(reduce(answer, host.Email))
+}
+
+// one asks for an appointment.
+func one(ctx context.Context, a *api, subject string) (providers.Value, error) {
+	id, f := appointmentID(subject)
+	if f != nil {
+		return providers.Value{}, errors.New(f.Text)
+	}
+	answer, err := a.get(ctx, "/appointments/"+id, url.Values{"pastFormAnswers": {"false"}}, maxAppointment)
 	if err != nil {
 		return providers.Value{}, err
 	}
-	r.SetBasicAuth(c.API.User, c.Secrets.Current)
-	return providers.Ask(client, r, limit, c.Secrets.Current)
+	return answer, check(answer, id)
 }
 
 // check tells an appointment from anything else that answers 200: what is no

@@ -1,6 +1,7 @@
 package acuity
 
 import (
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,8 @@ func (*Provider) Parse(r providers.Request, o providers.Origin) booking.Delivery
 	switch {
 	case said == "":
 		return o.Failed(providers.KindUnknown, r.Body, providers.Faultf(providers.CodeKindMissing, "the form does not name its action; Acuity's forms do"))
+	case said == string(booking.KindSelftest):
+		return o.Ignored(booking.KindSelftest, r.Body)
 	case !known:
 		return o.Ignored(providers.OwnKind(said), r.Body)
 	}
@@ -38,6 +41,13 @@ func (*Provider) Parse(r providers.Request, o providers.Origin) booking.Delivery
 		return o.Failed(kind, r.Body, f)
 	}
 	return o.Poke(kind, o.Key(Name, id, action), id)
+}
+
+// Selftest is a form that Acuity never sends: signed and posted to the
+// connection's address, it shows that the way in is open. id tells one from the
+// other.
+func (*Provider) Selftest(id string) []byte {
+	return []byte("action=" + string(booking.KindSelftest) + "&id=" + url.QueryEscape(id))
 }
 
 // appointmentID is an id in its one spelling. Ids pass 32 bits: Acuity's

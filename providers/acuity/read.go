@@ -83,7 +83,7 @@ func session(in *providers.Fields, root providers.Value, id string, needTime boo
 
 func host(in *providers.Fields, root providers.Value, calendar string) []booking.Host {
 	h := booking.Host{
-		ExternalID: "calendar|" + calendar,
+		ExternalID: calendarHost(calendar),
 		Email:      in.Email(root.Get("calendarEmail"), "calendarEmail"),
 	}
 	if name := in.Text(root.Get("calendar")); name != nil {

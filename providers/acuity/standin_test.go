@@ -36,21 +36,47 @@ func toInt(t testing.TB, id string) int64 {
 // ask is a plain client's request, past our own limits.
 func (p *place) ask(t *testing.T, method, path, key string) (int, string, http.Header) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, p.APIBase()+path, http.NoBody)
+	status, header, body := send(t, method, p.APIBase()+path, "", basic(key))
+	return status, body, header
+}
+
+// put sends a body as well, again while it is asked to slow down.
+func (p *place) put(t *testing.T, method, path, body string) (int, string) {
+	t.Helper()
+	for {
+		status, _, answer := send(t, method, p.APIBase()+path, body, basic(apiKey))
+		if status != http.StatusTooManyRequests {
+			return status, answer
+		}
+	}
+}
+
+func basic(key string) http.Header {
+	r := http.Request{Header: http.Header{}}
+	r.SetBasicAuth("90000001", key)
+	return r.Header
+}
+
+// send follows no redirect.
+func send(t *testing.T, method, address, body string, header http.Header) (int, http.Header, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.SetBasicAuth("90000001", key)
-	answer, err := http.DefaultClient.Do(r)
+	if header != nil {
+		r.Header = header
+	}
+	answer, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
+	got, err := io.ReadAll(answer.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer.StatusCode, string(body), answer.Header
+	return answer.StatusCode, answer.Header, string(got)
 }
 
 // The stand-in's answers have the members, in the order, that recorded ones have.

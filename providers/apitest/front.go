@@ -23,6 +23,9 @@ const (
 	Healthy Trouble = ""
 	// Limited answers 429, as past the limits.
 	Limited Trouble = "limited"
+	// Spent answers rightly, and says in the header that it was the last request
+	// of its window (Limits.Told).
+	Spent Trouble = "spent"
 	// Blocked answers 403 with a page: a layer in front of the API that limits.
 	Blocked Trouble = "blocked"
 	// Unauthorized, Forbidden and Missing answer 401, 403 and 404 in the API's JSON.
@@ -60,6 +63,15 @@ type Limits struct {
 	PerSecond   float64
 	Burst       int
 	Connections int
+	// Requests in a window of Per, for each Who; nil counts all together. Block is
+	// how long whoever asks for more is refused; 0 is until the window's end.
+	Requests int
+	Per      time.Duration
+	Block    time.Duration
+	Who      func(*http.Request) string
+	// Told has every answer say what is left of the window, in headers of that
+	// name: CalendlyHeaders, CalcomHeaders.
+	Told string
 	// Header are sent with every 429.
 	Header http.Header
 }
@@ -86,18 +98,21 @@ type Front struct {
 	open    int
 	most    int
 	log     []Request
+	windows map[string]window // by who asks
 }
 
 // Request is one that came.
 type Request struct {
 	At     time.Time
+	Method string
 	Path   string
-	Status int // 0 when it got none
+	Who    string // as Limits.Who tells
+	Status int    // 0 when it got none
 }
 
 // NewFront puts itself before an API. text is the API's body of an error.
 func NewFront(api http.Handler, limits Limits, tempo providers.Tempo, now func() time.Time, text func(status int) string) *Front {
-	f := &Front{api: api, limits: limits, tempo: tempo, now: now, text: text}
+	f := &Front{api: api, limits: limits, tempo: tempo, now: now, text: text, windows: map[string]window{}}
 	if limits.PerSecond > 0 {
 		f.tokens = rate.NewLimiter(rate.Limit(tempo.Rate(limits.PerSecond)), max(limits.Burst, 1))
 	}
@@ -191,7 +206,8 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			f.log[i].Status = noted.status
 		}
 	}()
-	if f.over(open) {
+	spent := f.spent(w.Header(), f.who(r))
+	if f.over(open) || spent {
 		f.limited(noted)
 		return
 	}
@@ -210,7 +226,7 @@ func (f *Front) arrive(r *http.Request) (index, open int) {
 	f.open++
 	f.most = max(f.most, f.open)
 	if len(f.log) < maxLog {
-		f.log = append(f.log, Request{At: f.now(), Path: r.URL.Path})
+		f.log = append(f.log, Request{At: f.now(), Method: r.Method, Path: r.URL.Path, Who: f.who(r)})
 	}
 	return len(f.log) - 1, f.open
 }
@@ -251,7 +267,11 @@ func (f *Front) serve(w *statusWriter, r *http.Request, trouble Trouble) {
 	case Hanging:
 		f.wait(r.Context(), 0)
 	case Limited:
+		f.tellSpent(w.Header())
 		f.limited(w)
+	case Spent:
+		f.tellSpent(w.Header())
+		f.answer(w, r)
 	case Blocked:
 		f.page(w, http.StatusForbidden)
 	case NotHere:

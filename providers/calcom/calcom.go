@@ -19,7 +19,7 @@ const (
 // Provider is the adapter.
 type Provider struct{}
 
-var _ providers.Provider = (*Provider)(nil)
+var _ providers.Account = (*Provider)(nil)
 
 // New makes the adapter.
 func New() *Provider { return &Provider{} }
@@ -61,11 +61,12 @@ var secrets = providers.Redaction{
 	Links: true,
 }
 
-// Redact replaces the secrets inside a body. Of one without a triggerEvent
-// nobody knows what its fields are: a template may put a secret anywhere.
+// Redact replaces the secrets inside a body, or inside a booking that was read
+// from the API. Of one that is neither nobody knows what its fields are: a
+// template may put a secret anywhere.
 func (*Provider) Redact(body []byte) []byte {
 	root, f := providers.Scan(body)
-	if f != nil || root.Get("triggerEvent").Text() == "" {
+	if f != nil || root.Get("triggerEvent").Text() == "" && root.Get(keptName).Text() != keptBooking {
 		return []byte(providers.Withheld)
 	}
 	return secrets.ApplyValue(root)

@@ -1,4 +1,5 @@
-// Package calcom reads the webhooks of Cal.com, hosted or self-hosted.
+// Package calcom reads the webhooks of Cal.com, hosted or self-hosted, and asks
+// its API v2.
 //
 // What it leans on was read in Cal.com's own server code and in its
 // documentation, under "Webhooks" and "Webhook payload":
@@ -21,4 +22,19 @@
 //     several hosts; a confirming BOOKING_CREATED is told by its want of
 //     seatsPerTimeSlot.
 //   - Times come in four spellings of RFC 3339, and may be "" in a cancel.
+//
+// Of the API (read in Cal.com's public repository, apps/api/v2):
+//
+//   - cal-api-version chooses the shape of an answer; bookings are read as of
+//     2024-08-13. The list filters by the beginning and by the end, never by the
+//     beginning alone.
+//   - A booking names one host. A team's others stand among its attendees, after
+//     the booker and the guests, who are named a second time. How many seats
+//     there are only the event type says; how many there are not, nothing.
+//   - What was moved has the uid of its successor, but in a series: there only the
+//     successor tells.
+//   - A cancel is told by webhook before it is stored: what is read right after one
+//     may still say accepted.
+//   - A user has one webhook for a URL. Its secret is told by some versions only,
+//     so that what stands is given ours. An unknown trigger refuses the whole list.
 package calcom

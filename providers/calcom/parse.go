@@ -51,10 +51,16 @@ func (*Provider) Parse(r providers.Request, o providers.Origin) booking.Delivery
 	switch {
 	case trigger == "":
 		return o.Failed(kind, r.Body, templateChanged("it has no triggerEvent"))
-	case kind.Action() == "":
+	case kind.Action() == "" && trigger != outOfOfficeCreated:
 		return o.Ignored(kind, r.Body)
 	case !payload.Object():
 		return o.Failed(kind, r.Body, templateChanged("it has no payload"))
+	case trigger == outOfOfficeCreated:
+		b, f := outOfOffice(root, o)
+		if f != nil {
+			return o.Failed(kind, r.Body, f)
+		}
+		return o.Told(kind, b)
 	}
 
 	read := bookingEvent

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"slotkeeper/booking"
 	"slotkeeper/providers"
 )
 
@@ -27,7 +28,10 @@ type Provider struct {
 	tolerance time.Duration
 }
 
-var _ providers.Fetcher = (*Provider)(nil)
+var (
+	_ providers.Fetcher    = (*Provider)(nil)
+	_ providers.Authorizer = (*Provider)(nil)
+)
 
 // New makes the adapter. A tolerance that is not positive means DefaultTolerance.
 func New(tolerance time.Duration) *Provider {
@@ -113,3 +117,13 @@ var secrets = providers.Redaction{
 
 // Redact replaces the secrets inside a body.
 func (*Provider) Redact(body []byte) []byte { return secrets.Apply(body) }
+
+// Selftest is a body that Parse ignores, under the kind selftest, to be signed and
+// posted as Calendly would. id tells it from others.
+func (*Provider) Selftest(id string) []byte {
+	var payload, out providers.Object
+	payload.AddText("id", id)
+	out.AddText("event", string(booking.KindSelftest))
+	out.Add("payload", payload.JSON())
+	return out.JSON()
+}

@@ -1,4 +1,4 @@
-// Package calendly reads the webhooks of Calendly's API v2.
+// Package calendly reads the webhooks of Calendly's API v2, and asks that API.
 //
 // What it leans on is in Calendly's developer documentation, under "Webhook
 // payload", "Webhook signatures" and "Receive data from scheduled events in
@@ -20,4 +20,20 @@
 //   - Bodies before 2023 have no scheduled_event: the rest must be fetched. Bodies
 //     of webhooks v1, retired on 27 August 2025, have invitee and event objects.
 //   - It never answers 410: that deletes the subscription at once.
+//
+// And of the API, under "API reference" and "Authorization scopes":
+//
+//   - Requests are counted by user and minute, 500 on a paid plan, 50 on a free one;
+//     every answer has X-RateLimit-Reset, the seconds until the minute is over.
+//   - The organization's events, members and subscriptions are for its owner and its
+//     administrators; everybody else has his own.
+//   - Events are listed by their beginning, without their invitees, and the invitees
+//     of one event without the event: what a webhook has in one body is put together
+//     of two answers.
+//   - A subscription's key can be set and never be read; a disabled one cannot be
+//     enabled; of one user no two may have the same URL. Those made for an OAuth app
+//     are signed with the app's key, which stands in the developer portal.
+//   - Canceling is for a whole event. There is nothing for one invitee.
+//   - Calendly has no page to enter a webhook: where the API refuses to make one,
+//     somebody else's token has to.
 package calendly

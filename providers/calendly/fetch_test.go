@@ -21,6 +21,11 @@ const (
 	legacy = "90_legacy_v2_2022_invitee_created_no_scheduled_event.json"
 	token  = "demo-access-token-1"
 	tempo  = 100
+
+	signingKey = "the signing key"
+
+	// anyTime is a wait that whoever asks for it may choose.
+	anyTime = -1
 )
 
 var (
@@ -35,11 +40,16 @@ type account struct {
 	at     time.Time
 }
 
-func newAccount(t *testing.T) *account {
+// newAccount is a stand-in and a connection to it. Its posts are old bodies.
+func newAccount(t *testing.T, options ...func(*calendlytest.Options)) *account {
 	t.Helper()
 	a := &account{at: monday}
-	a.Server = calendlytest.New(calendlytest.Options{Token: token, Tempo: tempo, Now: func() time.Time { return a.at }})
-	a.SetHook(calendlytest.Hook{URL: "https://hooks.example", Key: "the signing key"})
+	o := calendlytest.Options{Token: token, Owner: mara, Tempo: tempo, Now: func() time.Time { return a.at }}
+	for _, set := range options {
+		set(&o)
+	}
+	a.Server = calendlytest.New(o)
+	a.SetHook(calendlytest.Hook{URL: "https://hooks.example", Key: signingKey})
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -48,9 +58,9 @@ func newAccount(t *testing.T) *account {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.client = providers.NewClient(providers.Outbound{Allowed: hosts, Tempo: tempo, Now: time.Now})
+	a.client = providers.NewClient(providers.Outbound{Allowed: hosts, Tempo: o.Tempo, Now: time.Now})
 	t.Cleanup(a.client.CloseIdleConnections)
-	a.conn = providers.Connection{Provider: calendly.Name, APIBase: a.APIBase(), API: providers.Credentials{Token: token}}
+	a.conn = providers.Connection{Provider: calendly.Name, APIBase: a.APIBase(), API: providers.Credentials{Token: token}, Secrets: providers.Secrets{Current: signingKey}}
 	return a
 }
 
@@ -60,7 +70,7 @@ func (a *account) complete(t *testing.T, post apitest.Post) (booking.Delivery, *
 	t.Helper()
 	p := calendly.New(0)
 	r := providers.Request{Header: post.Header, Body: post.Body}
-	if _, err := p.Verify(r, providers.Secrets{Current: "the signing key"}, a.at); err != nil {
+	if _, err := p.Verify(r, providers.Secrets{Current: signingKey}, a.at); err != nil {
 		t.Fatal(err)
 	}
 	o := providertest.Origin(p)
@@ -142,7 +152,7 @@ func TestFetchTroubles(t *testing.T) {
 		{apitest.Slow, false, 0, ""},
 		{apitest.Missing, true, 0, "could not be found"},
 		{apitest.Limited, false, time.Minute, "429"},
-		{apitest.Blocked, false, providers.FirstBackoff, "403"},
+		{apitest.Blocked, false, anyTime, "403"},
 		{apitest.Unauthorized, false, 0, "The access token is invalid"},
 		{apitest.Forbidden, false, 0, "You do not have permission"},
 		{apitest.Broken, false, 0, "500"},
@@ -161,10 +171,10 @@ func TestFetchTroubles(t *testing.T) {
 			a.Set(c.trouble)
 			snapshot, err := calendly.New(0).Fetch(context.Background(), a.client, a.conn, "", posts[0].Body)
 			var later *providers.LaterError
-			if (err != nil) != (c.text != "") || errors.Is(err, providers.ErrGone) != c.gone || errors.As(err, &later) != (c.after > 0) {
+			if (err != nil) != (c.text != "") || errors.Is(err, providers.ErrGone) != c.gone || errors.As(err, &later) != (c.after != 0) {
 				t.Fatalf("got %v", err)
 			}
-			if c.after > 0 && later.After != c.after {
+			if c.after > 0 && later.After != c.after || c.after != 0 && later.After <= 0 {
 				t.Errorf("later by %s, want %s", later.After, c.after)
 			}
 			if err != nil && strings.Contains(err.Error(), token) {

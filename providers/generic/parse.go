@@ -36,6 +36,14 @@ func parse(body []byte, o providers.Origin) booking.Delivery {
 	return o.Delivered(e)
 }
 
+// Selftest is a body of a kind that Parse has no use for.
+func (*Provider) Selftest(id string) []byte {
+	var out providers.Object
+	out.AddText("type", string(booking.KindSelftest))
+	out.AddText("id", id)
+	return out.JSON()
+}
+
 func event(root providers.Value, kind booking.Kind, body []byte, o providers.Origin) (*booking.Event, *providers.Fault) {
 	b := root.Get("booking")
 	if !b.Object() {

@@ -80,7 +80,7 @@ func Run(t *testing.T, p providers.Provider, cases ...Case) {
 			}
 			d := golden(t, p, c, body)
 			redacts(t, p, c, body)
-			if (d.Event != nil || d.Status == booking.StatusPending) && !mutate[d.Kind] {
+			if (d.Event != nil || d.Block != nil || d.Status == booking.StatusPending) && !mutate[d.Kind] {
 				mutate[d.Kind] = true
 				mutated(t, p, body)
 			}
@@ -88,6 +88,7 @@ func Run(t *testing.T, p providers.Provider, cases ...Case) {
 	}
 	t.Run("junk", func(t *testing.T) { junk(t, p) })
 	t.Run("another content type", func(t *testing.T) { contentType(t, p, cases[0]) })
+	t.Run("selftest", func(t *testing.T) { selftest(t, p) })
 	t.Run("cut short", func(t *testing.T) { cutShort(t, p, read(t, filepath.Join("testdata", cases[0].File))) })
 }
 
@@ -257,8 +258,8 @@ func CheckDelivery(t testing.TB, d booking.Delivery) {
 	if len(d.EventKey) > 1000 {
 		t.Errorf("the key is %d bytes long", len(d.EventKey))
 	}
-	if (d.Event != nil) != (d.Status == "") {
-		t.Errorf("status %q with event %v", d.Status, d.Event)
+	if (d.Event != nil || d.Block != nil) != (d.Status == "") || d.Event != nil && d.Block != nil {
+		t.Errorf("status %q with event %v, block %v", d.Status, d.Event, d.Block)
 	}
 	if (d.Status == booking.StatusFailed) != (d.Code != "" && d.Error != "") {
 		t.Errorf("status %q with code %q and text %q", d.Status, d.Code, d.Error)
@@ -276,6 +277,23 @@ func CheckDelivery(t testing.TB, d booking.Delivery) {
 			t.Errorf("event %s of delivery %s", d.Event.Kind, d.Kind)
 		}
 		checkEvent(t, d, false)
+	}
+	if d.Block != nil {
+		checkBlock(t, d)
+	}
+}
+
+func checkBlock(t testing.TB, d booking.Delivery) {
+	t.Helper()
+	b := d.Block
+	if b.ExternalID == "" || b.Source.Provider == "" || b.Host.ExternalID == "" || b.At.Key != d.EventKey {
+		t.Errorf("block %+v of delivery %q", b, d.EventKey)
+	}
+	checkTime(t, "At", &b.At.At)
+	checkTime(t, "StartsAt", &b.StartsAt)
+	checkTime(t, "EndsAt", &b.EndsAt)
+	if !b.EndsAt.After(b.StartsAt) {
+		t.Errorf("a block of no time: %s to %s", b.StartsAt, b.EndsAt)
 	}
 }
 

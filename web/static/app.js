@@ -3,15 +3,70 @@
 "use strict";
 
 const words = document.body.dataset;
-for (const code of document.querySelectorAll("code.copy")) {
-  if (!navigator.clipboard) break;
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "copy-button";
-  button.textContent = words.copy;
-  button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(code.textContent);
-    button.textContent = words.copied;
-  });
-  code.after(" ", button);
+// What the server sent of the parts that change by themselves, before anything
+// is added to them.
+const live = new Map(Array.from(document.querySelectorAll("[data-live]"), (part) => [part, part.innerHTML]));
+
+const addCopyButtons = (within) => {
+  for (const code of within.querySelectorAll("code.copy")) {
+    if (!navigator.clipboard) break;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy-button";
+    button.textContent = words.copy;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(code.textContent);
+      button.textContent = words.copied;
+    });
+    code.after(" ", button);
+  }
+};
+addCopyButtons(document);
+
+// What is under way is looked at again while the page is seen, more and more
+// seldom, and only the parts that are marked for it change: nothing moves the
+// focus, and a secret that is shown once stays.
+if (live.size > 0) {
+  let wait = 3000;
+  const again = () => setTimeout(look, wait);
+  const look = async () => {
+    wait = Math.min(wait * 1.2, 30000);
+    if (document.hidden) return again();
+    try {
+      const answer = await fetch(location.pathname, { headers: { Accept: "text/html" } });
+      if (!answer.ok || answer.redirected) return again();
+      const now = new DOMParser().parseFromString(await answer.text(), "text/html");
+      for (const [part, shown] of live) {
+        const next = now.getElementById(part.id);
+        if (!next || next.innerHTML === shown || part.contains(document.activeElement)) continue;
+        live.set(part, next.innerHTML);
+        part.replaceChildren(...next.childNodes);
+        addCopyButtons(part);
+      }
+      if (!now.querySelector("[data-live]")) {
+        for (const waiting of document.querySelectorAll(".waiting")) waiting.remove();
+        return;
+      }
+    } catch {
+      // The server may be away for a moment.
+    }
+    again();
+  };
+  again();
 }
+
+// A form that takes its time says so, and is sent once.
+for (const form of document.querySelectorAll("form[data-busy]")) {
+  form.addEventListener("submit", (event) => {
+    if (form.dataset.sent) return event.preventDefault();
+    form.dataset.sent = "yes";
+    const button = event.submitter;
+    if (button) {
+      button.textContent = form.dataset.busy;
+      button.setAttribute("aria-busy", "true");
+    }
+  });
+}
+addEventListener("pageshow", (event) => {
+  if (event.persisted && document.querySelector("form[data-sent]")) location.reload();
+});

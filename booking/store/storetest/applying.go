@@ -181,7 +181,7 @@ func testNewlyMapped(t *testing.T, b *Bench) {
 	if v := b.bookings(t, booking.Filter{Reason: booking.ReasonUnmapped}); sortedNames(v) != "free held" {
 		t.Errorf("unmapped are %q", names(v))
 	}
-	unmapped, err := b.Unmapped(t.Context())
+	unmapped, err := b.Unmapped(t.Context(), Now)
 	if err != nil || len(unmapped) != 1 || unmapped[0].ExternalID != "calendar 7" || unmapped[0].Source != bt.Generic {
 		t.Errorf("unmapped hosts %+v: %v", unmapped, err)
 	}
@@ -192,7 +192,7 @@ func testNewlyMapped(t *testing.T, b *Bench) {
 	if v := b.bookings(t, booking.Filter{Reason: booking.ReasonSlotTaken}); names(v) != "held" {
 		t.Errorf("conflicted are %q", names(v))
 	}
-	if unmapped, err = b.Unmapped(t.Context()); err != nil || len(unmapped) != 0 {
+	if unmapped, err = b.Unmapped(t.Context(), Now); err != nil || len(unmapped) != 0 {
 		t.Errorf("unmapped hosts %+v: %v", unmapped, err)
 	}
 }

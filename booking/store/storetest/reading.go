@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"slotkeeper/booking"
+	"slotkeeper/booking/access"
 	bt "slotkeeper/booking/bookingtest"
 	"slotkeeper/migrations"
 	"slotkeeper/providers"
@@ -229,10 +230,7 @@ func testTransitionFilters(t *testing.T, b *Bench) {
 		}
 	}
 	tally, err := b.Tally(t.Context(), booking.Filter{Troubled: true})
-	want := []booking.Tally{
-		{Provider: "calendly", Outcome: booking.Rejected, Reason: booking.ReasonIllegal, Count: 1},
-		{Provider: "generic", Outcome: booking.Applied, Reason: booking.ReasonSlotTaken, Count: 1},
-	}
+	want := []booking.Tally{{Reason: booking.ReasonIllegal, Count: 1}, {Reason: booking.ReasonSlotTaken, Count: 1}}
 	if err != nil || !slices.Equal(tally, want) {
 		t.Errorf("tally %+v: %v", tally, err)
 	}
@@ -282,6 +280,68 @@ func testReceiptFilters(t *testing.T, b *Bench) {
 	other := booking.ID(bt.Generic, "one", "")
 	if err != nil || !reflect.DeepEqual(about, map[uuid.UUID][]uuid.UUID{ids[0]: {one}, ids[1]: {one}, ids[2]: {other}}) {
 		t.Errorf("about %v: %v", about, err)
+	}
+}
+
+// testAdminLog keeps what people did, in order, and finds it by who, what and when.
+func testAdminLog(t *testing.T, b *Bench) {
+	at := Now
+	accounts := access.NewAccounts(b.Accounts(), func() time.Time { return at })
+	user, err := accounts.AddUser(t.Context(), access.System, "budi", access.Operator, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := access.By{Actor: user.Principal().Actor(), Remote: "192.0.2.7"}
+	for i := range 5 {
+		if i != 3 { // two at one time
+			at = at.Add(time.Minute)
+		}
+		if err := accounts.Note(t.Context(), by, access.DidExportAudit, "", map[string]string{"format": fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := accounts.Note(t.Context(), access.System, access.DidReadBody, "receipt:x", nil); err != nil {
+		t.Fatal(err)
+	}
+	read := func(f access.EntryFilter, limit int) (out []string) {
+		t.Helper()
+		for _, e := range all(t, limit, func(p booking.Page) (booking.List[access.LoggedEntry], error) { return b.AdminLog(t.Context(), f, p) }) {
+			out = append(out, e.Action+e.Detail["format"])
+			if e.Seq == 0 || e.Action == access.DidExportAudit && (e.Actor != by.Actor || e.Remote != by.Remote || e.At.Location() != time.UTC) {
+				t.Errorf("entry %+v", e)
+			}
+		}
+		return out
+	}
+	two, three := Now.Add(2*time.Minute), Now.Add(3*time.Minute)
+	exported := func(numbers ...int) (out []string) {
+		for _, n := range numbers {
+			out = append(out, access.DidExportAudit+fmt.Sprint(n))
+		}
+		return out
+	}
+	for _, c := range []struct {
+		f    access.EntryFilter
+		want []string
+	}{
+		{access.EntryFilter{}, append(append([]string{access.DidReadBody}, exported(4, 3, 2, 1, 0)...), access.DidAddUser)},
+		{access.EntryFilter{Actor: by.Actor}, exported(4, 3, 2, 1, 0)},
+		{access.EntryFilter{Action: access.DidReadBody}, []string{access.DidReadBody}},
+		{access.EntryFilter{Actor: booking.ActorSystem, Action: access.DidExportAudit}, nil},
+		{access.EntryFilter{From: &two, To: &three}, exported(1)},
+		{access.EntryFilter{From: &three, Actor: by.Actor}, exported(4, 3, 2)},
+	} {
+		for _, limit := range []int{1, 2, 50} {
+			if got := read(c.f, limit); !slices.Equal(got, c.want) {
+				t.Errorf("%+v by %d: %q, not %q", c.f, limit, got, c.want)
+			}
+		}
+	}
+	if _, err := b.AdminLog(t.Context(), access.EntryFilter{}, booking.Page{Cursor: "x"}); err == nil {
+		t.Error("a cursor of nobody's is taken")
+	}
+	if names, err := b.Actors(t.Context()); err != nil || names[by.Actor] != "budi" || len(names) != 1 {
+		t.Errorf("actors %v: %v", names, err)
 	}
 }
 

@@ -14,6 +14,7 @@ var (
 	ErrUnknown            = errors.New("not_found")
 	ErrRescheduleCanceled = errors.New("reschedule_canceled")
 	ErrCancelNotAllowed   = errors.New("cancel_not_allowed")
+	ErrCancelTooClose     = errors.New("cancel_too_close")
 )
 
 // AddCalendar makes a calendar, or replaces the one with its id.
@@ -118,6 +119,14 @@ func (s *Server) MarkNoShow(id int64, noShow bool) ([]apitest.Post, error) {
 func (s *Server) Edit(id int64, c Client) ([]apitest.Post, error) {
 	return s.change(id, func(a *Appointment) ([]string, error) {
 		a.Client = c
+		return []string{changed}, nil
+	})
+}
+
+// Tell writes the owner's notes and the client's answers to the intake form.
+func (s *Server) Tell(id int64, notes string, answers ...Answer) ([]apitest.Post, error) {
+	return s.change(id, func(a *Appointment) ([]string, error) {
+		a.Notes, a.Answers = notes, answers
 		return []string{changed}, nil
 	})
 }

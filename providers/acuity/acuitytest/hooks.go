@@ -18,6 +18,10 @@ const (
 	changed     = "changed"
 
 	orderCompleted = "order.completed"
+
+	// dynamicPrefix stands before those of appointments where the hook was made
+	// over the API (REC).
+	dynamicPrefix = "appointment."
 )
 
 // Hook is where something is sent. Events are the short names; none means all.
@@ -61,12 +65,21 @@ func (s *Server) posts(a Appointment, events ...string) []apitest.Post {
 			}
 			action := event
 			if h.Dynamic {
-				action = "appointment." + event
+				action = dynamicPrefix + event
 			}
-			out = append(out, h.post(fmt.Sprintf("action=%s&id=%d&calendarID=%d&appointmentTypeID=%d", action, a.ID, a.Calendar.ID, a.Type.ID)))
+			out = append(out, h.post(form(action, a)))
+		}
+		for _, h := range s.made {
+			if name := dynamicPrefix + event; h.active && h.event == name {
+				out = append(out, Hook{URL: h.target, Key: s.key}.post(form(name, a)))
+			}
 		}
 	}
 	return out
+}
+
+func form(action string, a Appointment) string {
+	return fmt.Sprintf("action=%s&id=%d&calendarID=%d&appointmentTypeID=%d", action, a.ID, a.Calendar.ID, a.Type.ID)
 }
 
 func (h Hook) wants(event string) bool {

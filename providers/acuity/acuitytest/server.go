@@ -1,10 +1,10 @@
 package acuitytest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,6 +19,8 @@ const (
 
 	firstAppointment = 1841200301
 	firstClass       = 48800771
+	firstHook        = 501
+	firstBlock       = 9990000618 // past 32 bits (REC)
 
 	burst       = 10
 	perSecond   = 10
@@ -32,6 +34,15 @@ type Options struct {
 	APIKey string
 	Tempo  providers.Tempo
 	Now    func() time.Time
+	// Timezone is the account's; "" is America/New_York.
+	Timezone string
+	// Name and Email are the owner's.
+	Name, Email string
+	// AnyTarget lets webhooks made over the API go to any port, which servers of
+	// tests have. Acuity's go to 443 and 80 only (OFF).
+	AnyTarget bool
+	// App may be authorised; the zero App is none.
+	App App
 }
 
 // Server is the stand-in. Its methods may be called while it serves.
@@ -40,11 +51,21 @@ type Server struct {
 	options Options
 
 	mu           sync.Mutex
+	key          string // "" when it was revoked
+	zone         *time.Location
 	calendars    []Calendar
 	types        map[int64]Type
 	appointments map[int64]*Appointment
 	classes      map[classTime]int64
 	hooks        []Hook
+	made         []*madeHook // over the API
+	nextHook     int64
+	blocks       []Block
+	nextBlock    int64
+	notice       time.Duration
+	locked       map[int64]error
+	due          []apitest.Post
+	grants       grants
 	next         int64
 }
 
@@ -80,7 +101,16 @@ type Appointment struct {
 	Created  time.Time
 	Canceled bool
 	NoShow   bool
+	// CancelNote is what whoever canceled it over the API wrote.
+	CancelNote string
+	// Notes and Answers are what others must not keep: the first are the owner's
+	// own, the others what the client wrote in the intake form.
+	Notes   string
+	Answers []Answer
 }
+
+// Answer is a field of the intake form.
+type Answer struct{ Question, Text string }
 
 type classTime struct {
 	typeID, calendarID int64
@@ -89,33 +119,69 @@ type classTime struct {
 
 // New makes a stand-in with nothing in it; Start serves it.
 func New(o Options) *Server {
+	zone, err := time.LoadLocation(cmp.Or(o.Timezone, "America/New_York"))
+	if err != nil {
+		zone = time.UTC
+	}
 	s := &Server{
-		options: o, types: map[int64]Type{}, appointments: map[int64]*Appointment{}, classes: map[classTime]int64{},
-		next: firstAppointment,
+		options: o, key: o.APIKey, zone: zone, types: map[int64]Type{}, appointments: map[int64]*Appointment{},
+		classes: map[classTime]int64{}, locked: map[int64]error{}, grants: newGrants(),
+		next: firstAppointment, nextHook: firstHook, nextBlock: firstBlock,
 	}
 	routes := http.NewServeMux()
-	routes.HandleFunc("GET "+basePath+"/appointments/{id}", s.getAppointment)
-	routes.HandleFunc("GET "+basePath+"/calendars", s.getCalendars)
+	for pattern, h := range map[string]http.HandlerFunc{
+		"GET /me": s.getMe, "GET /calendars": s.getCalendars, "GET /appointment-types": s.getTypes,
+		"GET /appointments": s.listAppointments, "GET /appointments/{id}": s.getAppointment,
+		"PUT /appointments/{id}/cancel": s.putCancel, "GET /blocks": s.listBlocks,
+		"GET /webhooks": s.listHooks, "POST /webhooks": s.postHook, "DELETE /webhooks/{id}": s.deleteHook,
+	} {
+		method, path, _ := strings.Cut(pattern, " ")
+		routes.HandleFunc(method+" "+basePath+path, h)
+	}
 	routes.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) { fail(w, http.StatusNotFound) })
 	routes.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { fail(w, http.StatusMethodNotAllowed) })
+	site := http.NewServeMux()
+	site.HandleFunc("GET /oauth2/authorize", s.authorize)
+	site.HandleFunc("POST /oauth2/token", s.token)
+	site.Handle("/", s.authorized(routes))
 	limits := apitest.Limits{PerSecond: perSecond, Burst: burst, Connections: connections}
-	s.Front = apitest.NewFront(s.authorized(routes), limits, o.Tempo, o.Now, errorText)
+	s.Front = apitest.NewFront(site, limits, o.Tempo, o.Now, errorText)
 	return s
 }
 
 // APIBase is a connection's API URL.
 func (s *Server) APIBase() string { return s.URL() + basePath }
 
-// authorized asks for the user id and key (OFF).
+// SetKey gives the user another API key; the old one opens nothing any more, and
+// hooks sign with the new one (INF). "" takes the key and all tokens away.
+func (s *Server) SetKey(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.key = key
+	if key == "" {
+		s.grants = newGrants()
+	}
+}
+
+// authorized asks for the user id and key, or for a token; 401 else (OFF).
 func (s *Server) authorized(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		user, key, _ := r.BasicAuth()
-		if user != s.options.UserID || key != s.options.APIKey {
+		if !s.admits(r) {
 			fail(w, http.StatusUnauthorized)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+func (s *Server) admits(r *http.Request) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if token, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); found {
+		return s.grants.tokens[token]
+	}
+	user, key, _ := r.BasicAuth()
+	return s.key != "" && user == s.options.UserID && key == s.key
 }
 
 // errorText has the shapes of errors (OFF; 404 REC).
@@ -130,10 +196,20 @@ func errorText(status int) string {
 	return fmt.Sprintf(`{"status_code":%d,"message":%q,"error":%q}`, status, name, strings.ReplaceAll(strings.ToLower(name), " ", "_"))
 }
 
-func fail(w http.ResponseWriter, status int) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write([]byte(errorText(status))) // a client that left
+func fail(w http.ResponseWriter, status int) { write(w, status, []byte(errorText(status))) }
+
+// refuse answers 400 with an error's own code and text (OFF).
+func refuse(w http.ResponseWriter, code, message string) {
+	body, err := json.Marshal(struct {
+		Status  int    `json:"status_code"`
+		Message string `json:"message"`
+		Error   string `json:"error"`
+	}{http.StatusBadRequest, message, code})
+	if err != nil {
+		fail(w, http.StatusInternalServerError)
+		return
+	}
+	write(w, http.StatusBadRequest, body)
 }
 
 func answer(w http.ResponseWriter, v any) {
@@ -142,7 +218,12 @@ func answer(w http.ResponseWriter, v any) {
 		fail(w, http.StatusInternalServerError)
 		return
 	}
+	write(w, http.StatusOK, body)
+}
+
+func write(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that left
 }
 
@@ -153,16 +234,5 @@ func (s *Server) getAppointment(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound)
 		return
 	}
-	answer(w, wire(a))
-}
-
-func (s *Server) getCalendars(w http.ResponseWriter, _ *http.Request) {
-	s.mu.Lock()
-	all := slices.Clone(s.calendars)
-	s.mu.Unlock()
-	out := make([]wireCalendar, 0, len(all))
-	for _, c := range all {
-		out = append(out, wireCalendar{ID: c.ID, Name: c.Name, Email: c.Email, ReplyTo: c.Email, Timezone: c.Timezone, IsValid: true})
-	}
-	answer(w, out)
+	answer(w, wireSingle{wireAppointment: wire(a)})
 }

@@ -8,47 +8,67 @@ import (
 	"time"
 )
 
-// wireAppointment is an appointment as the API writes it (REC, in its order).
+// wireAppointment is an appointment as the API lists it (REC, in its order).
 type wireAppointment struct {
-	ID                          int64    `json:"id"`
-	FirstName                   string   `json:"firstName"`
-	LastName                    string   `json:"lastName"`
-	Phone                       string   `json:"phone"`
-	Email                       string   `json:"email"`
-	Date                        string   `json:"date"`
-	Time                        string   `json:"time"`
-	EndTime                     string   `json:"endTime"`
-	DateCreated                 string   `json:"dateCreated"`
-	DatetimeCreated             string   `json:"datetimeCreated"`
-	Datetime                    string   `json:"datetime"`
-	Price                       string   `json:"price"`
-	PriceSold                   string   `json:"priceSold"`
-	Paid                        string   `json:"paid"`
-	AmountPaid                  string   `json:"amountPaid"`
-	Type                        string   `json:"type"`
-	AppointmentTypeID           int64    `json:"appointmentTypeID"`
-	ClassID                     *int64   `json:"classID"`
-	AddonIDs                    []int64  `json:"addonIDs"`
-	Category                    string   `json:"category"`
-	Duration                    string   `json:"duration"`
-	Calendar                    string   `json:"calendar"`
-	CalendarID                  int64    `json:"calendarID"`
-	Certificate                 *string  `json:"certificate"`
-	ConfirmationPage            string   `json:"confirmationPage"`
-	ConfirmationPagePaymentLink string   `json:"confirmationPagePaymentLink"`
-	Location                    string   `json:"location"`
-	Notes                       string   `json:"notes"`
-	Timezone                    string   `json:"timezone"`
-	CalendarTimezone            string   `json:"calendarTimezone"`
-	Canceled                    bool     `json:"canceled"`
-	CanClientCancel             bool     `json:"canClientCancel"`
-	CanClientReschedule         bool     `json:"canClientReschedule"`
-	Labels                      []string `json:"labels"` // null (REC)
-	Forms                       []string `json:"forms"`
-	FormsText                   string   `json:"formsText"`
-	NoShow                      *bool    `json:"noShow,omitempty"` // of canceled ones only (OFF, REC)
-	IsVerified                  bool     `json:"isVerified"`
-	ScheduledBy                 *string  `json:"scheduledBy"`
+	ID                          int64      `json:"id"`
+	FirstName                   string     `json:"firstName"`
+	LastName                    string     `json:"lastName"`
+	Phone                       string     `json:"phone"`
+	Email                       string     `json:"email"`
+	Date                        string     `json:"date"`
+	Time                        string     `json:"time"`
+	EndTime                     string     `json:"endTime"`
+	DateCreated                 string     `json:"dateCreated"`
+	DatetimeCreated             string     `json:"datetimeCreated"`
+	Datetime                    string     `json:"datetime"`
+	Price                       string     `json:"price"`
+	PriceSold                   string     `json:"priceSold"`
+	Paid                        string     `json:"paid"`
+	AmountPaid                  string     `json:"amountPaid"`
+	Type                        string     `json:"type"`
+	AppointmentTypeID           int64      `json:"appointmentTypeID"`
+	ClassID                     *int64     `json:"classID"`
+	AddonIDs                    []int64    `json:"addonIDs"`
+	Category                    string     `json:"category"`
+	Duration                    string     `json:"duration"`
+	Calendar                    string     `json:"calendar"`
+	CalendarID                  int64      `json:"calendarID"`
+	Certificate                 *string    `json:"certificate"`
+	ConfirmationPage            string     `json:"confirmationPage"`
+	ConfirmationPagePaymentLink string     `json:"confirmationPagePaymentLink"`
+	Location                    string     `json:"location"`
+	Notes                       string     `json:"notes"`
+	Timezone                    string     `json:"timezone"`
+	CalendarTimezone            string     `json:"calendarTimezone"`
+	Canceled                    bool       `json:"canceled"`
+	CanClientCancel             bool       `json:"canClientCancel"`
+	CanClientReschedule         bool       `json:"canClientReschedule"`
+	Labels                      []string   `json:"labels"` // null (REC)
+	Forms                       []wireForm `json:"forms"`
+	FormsText                   string     `json:"formsText"`
+	NoShow                      *bool      `json:"noShow,omitempty"` // of canceled ones only (OFF, REC)
+}
+
+// wireSingle is an appointment as the API answers it alone (REC): with two members
+// that lists lack.
+type wireSingle struct {
+	wireAppointment
+	IsVerified  bool    `json:"isVerified"`
+	ScheduledBy *string `json:"scheduledBy"`
+}
+
+// wireForm is an intake form with what the client answered (REC).
+type wireForm struct {
+	ID     int64       `json:"id"`
+	Name   string      `json:"name"`
+	Values []wireValue `json:"values"`
+}
+
+type wireValue struct {
+	ID      int64  `json:"id"`
+	FieldID int64  `json:"fieldID"`
+	Name    string `json:"name"`
+	Value   string `json:"value"`
 }
 
 // wireCalendar is a calendar (REC): image and thumbnail are false when there is
@@ -94,7 +114,7 @@ func wire(a Appointment) wireAppointment {
 		ConfirmationPage:            "https://app.acuityscheduling.com/schedule.php?owner=90000001&action=appt&id%5B%5D=" + secret,
 		ConfirmationPagePaymentLink: "https://app.acuityscheduling.com/schedule/0a1b2c3d/pay/" + secret + "/?owner=90000001",
 		Timezone:                    a.Client.Timezone, CalendarTimezone: zone.String(),
-		Canceled: a.Canceled, CanClientCancel: !a.Canceled, CanClientReschedule: !a.Canceled, Forms: []string{},
+		Canceled: a.Canceled, CanClientCancel: !a.Canceled, CanClientReschedule: !a.Canceled, Notes: a.Notes, Forms: forms(a),
 		FormsText: fmt.Sprintf("Name: %s %s\nPhone: %s\nEmail: %s\nPrice: $80.00\n", a.Client.FirstName, a.Client.LastName, a.Client.Phone, a.Client.Email),
 	}
 	if a.ClassID != 0 {
@@ -103,7 +123,33 @@ func wire(a Appointment) wireAppointment {
 	if a.Canceled {
 		w.NoShow = &a.NoShow
 	}
+	for _, form := range w.Forms {
+		w.FormsText += "\n" + form.Name + "\n============\n"
+		for _, v := range form.Values {
+			w.FormsText += v.Name + ": " + v.Value + "\n"
+		}
+	}
 	return w
+}
+
+// The ids of the one form that there is, and of what is written in it.
+const (
+	intakeForm  = 2900110
+	firstField  = 15200330
+	firstAnswer = 5100220001
+)
+
+func forms(a Appointment) []wireForm {
+	if len(a.Answers) == 0 {
+		return []wireForm{}
+	}
+	intake := wireForm{ID: intakeForm, Name: "Intake"}
+	for i, answered := range a.Answers {
+		intake.Values = append(intake.Values, wireValue{
+			ID: firstAnswer + int64(i), FieldID: firstField + int64(i), Name: answered.Question, Value: answered.Text,
+		})
+	}
+	return []wireForm{intake}
 }
 
 // Secret is what an appointment's confirmation page has in its address: whoever

@@ -5,90 +5,224 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
 	"slotkeeper/providers"
 	"slotkeeper/providers/apitest"
-	"slotkeeper/providers/calendly"
 )
 
 const (
-	publicBase = "https://api.calendly.com"
-	stamp      = "2006-01-02T15:04:05.000000Z"
-
-	perMinute = 500
+	publicBase   = "https://api.calendly.com"
+	organization = "/organizations/5d2c9a40-7f31-4c0e-9b6a-0c1f7be2a901"
+	stamp        = "2006-01-02T15:04:05.000000Z"
 )
 
-// ErrUnknown says that there is no such invitee.
-var ErrUnknown = errors.New("no such invitee")
+// What a user may ask in a minute, by plan (OFF).
+const (
+	PaidPlan = 500
+	FreePlan = 50
+)
+
+// Organization is the URI of the only one.
+const Organization = publicBase + organization
+
+// ErrUnknown says that there is no such invitee, event or user.
+var ErrUnknown = errors.New("no such invitee, event or user")
 
 // Options of a stand-in.
 type Options struct {
-	// Token is what its API asks for.
+	// Token is a personal access token of the owner.
 	Token string
+	// Owner of the organization; the zero Host is Mara Lindqvist.
+	Owner Host
+	// PerMinute is what a user may ask in a minute; 0 is PaidPlan.
+	PerMinute int
+	// PageSize is the most that a page holds, however many are asked for; 0 is 100.
+	PageSize int
+	// App may be authorised by OAuth; the zero App is none.
+	App   App
 	Tempo providers.Tempo
 	Now   func() time.Time
 }
 
-// Hook is the subscription: where posts go, and what signs them.
+// Hook is a subscription of before 2023: where old bodies go, and what signs them.
 type Hook struct{ URL, Key string }
-
-// Host is a user whose calendar is booked.
-type Host struct{ ID, Name, Email string }
 
 // Server is the stand-in. Its methods may be called while it serves.
 type Server struct {
 	*apitest.Front
 	options Options
 
-	mu       sync.Mutex
-	hook     Hook
-	next     int
-	invitees map[string]*invitee // by path
-	events   map[string]*event   // by path
+	mu            sync.Mutex
+	hook          Hook
+	next          int
+	people        []*person
+	invitees      map[string]*invitee // by path
+	events        map[string]*event   // by path
+	subscriptions []*subscription
+	noHooks       bool // the plan has no webhooks
+	outbox        []apitest.Post
+	grants        map[string]*grant   // by access token
+	renewals      map[string]*renewal // by refresh token
+	codes         map[string]*code
+	approver      string // who approves at the authorize endpoint; "" is the owner
+	denies        bool
+	signedIn      map[string]*meter // token requests, by user
 }
 
-type event struct {
-	path       string
-	host       Host
-	start, end time.Time
-	canceled   bool
-}
-
-type invitee struct {
-	path, name, email string
-	event             *event
-	created, updated  time.Time
-	canceled, moved   bool
-	old, successor    string
-}
-
-// New makes a stand-in with nothing in it; Start serves it.
+// New makes a stand-in with nothing but its owner in it; Start serves it.
 func New(o Options) *Server {
-	s := &Server{options: o, invitees: map[string]*invitee{}, events: map[string]*event{}}
-	routes := http.NewServeMux()
-	routes.HandleFunc("GET /scheduled_events/{event}", s.getEvent)
-	routes.HandleFunc("GET /scheduled_events/{event}/invitees/{invitee}", s.getInvitee)
-	routes.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { fail(w, http.StatusNotFound) })
-	limits := apitest.Limits{PerSecond: perMinute / 60.0, Burst: perMinute, Header: http.Header{
-		"X-Ratelimit-Limit": {"500"}, "X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {"60"},
-	}}
-	s.Front = apitest.NewFront(s.authorized(routes), limits, o.Tempo, o.Now, errorText)
+	if o.Owner.ID == "" {
+		o.Owner = Host{ID: "1f0e7c52-2b3a-4d7e-8a10-6c0b5d9e4a01", Name: "Mara Lindqvist", Email: "mara.lindqvist@northpier.example"}
+	}
+	if o.PerMinute <= 0 {
+		o.PerMinute = PaidPlan
+	}
+	s := &Server{
+		options: o, invitees: map[string]*invitee{}, events: map[string]*event{},
+		grants: map[string]*grant{}, renewals: map[string]*renewal{}, codes: map[string]*code{},
+		signedIn: map[string]*meter{},
+	}
+	owner := s.person(o.Owner)
+	owner.role = Owner
+	if o.Token != "" {
+		s.grants[o.Token] = &grant{of: owner}
+	}
+	limits := apitest.Limits{Requests: o.PerMinute, Per: time.Minute, Who: s.who, Told: apitest.CalendlyHeaders}
+	s.Front = apitest.NewFront(s.routes(), limits, o.Tempo, o.Now, errorText)
 	return s
 }
 
-// APIBase is a connection's API URL.
+// APIBase is a connection's API URL, and the base of its OAuth endpoint.
 func (s *Server) APIBase() string { return s.URL() }
 
-func (s *Server) authorized(next http.Handler) http.Handler {
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, e := range map[string]endpoint{
+		"GET /users/me":                                    s.getMe,
+		"GET /organization_memberships":                    s.listMembers,
+		"POST /webhook_subscriptions":                      s.postSubscription,
+		"GET /webhook_subscriptions":                       s.listSubscriptions,
+		"GET /webhook_subscriptions/{id}":                  s.getSubscription,
+		"DELETE /webhook_subscriptions/{id}":               s.deleteSubscription,
+		"GET /scheduled_events":                            s.listEvents,
+		"GET /scheduled_events/{event}":                    s.getEvent,
+		"POST /scheduled_events/{event}/cancellation":      s.postCancellation,
+		"GET /scheduled_events/{event}/invitees":           s.listInvitees,
+		"GET /scheduled_events/{event}/invitees/{invitee}": s.getInvitee,
+		"/": func(*http.Request, *grant) (any, *refusal) { return nil, &refusal{status: http.StatusNotFound} },
+	} {
+		mux.Handle(pattern, s.serve(e))
+	}
+	mux.HandleFunc("GET /oauth/authorize", s.authorize)
+	mux.HandleFunc("POST /oauth/token", s.token)
+	mux.HandleFunc("POST /oauth/revoke", s.revoke)
+	return mux
+}
+
+// endpoint answers a request of whoever holds a token, under the lock.
+type endpoint func(r *http.Request, by *grant) (answer any, no *refusal)
+
+// refusal is an error of the API's own; "" for what it says of that status.
+type refusal struct {
+	status    int
+	message   string
+	parameter string
+}
+
+func denied(message string) *refusal {
+	return &refusal{status: http.StatusForbidden, message: message}
+}
+
+func invalid(parameter string) *refusal {
+	return &refusal{status: http.StatusBadRequest, message: "The supplied parameters are invalid.", parameter: parameter}
+}
+
+func (s *Server) serve(do endpoint) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer "+s.options.Token {
-			fail(w, http.StatusUnauthorized)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		by, no := s.holder(r)
+		var answer any
+		if no == nil {
+			answer, no = do(r, by)
+		}
+		if no != nil {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(no.status)
+			_, _ = w.Write(no.body()) // a client that left
 			return
 		}
-		next.ServeHTTP(w, r)
+		status := http.StatusOK
+		switch r.Method {
+		case http.MethodPost:
+			status = http.StatusCreated
+		case http.MethodDelete:
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		write(w, status, answer)
 	})
+}
+
+func write(w http.ResponseWriter, status int, answer any) {
+	body, err := json.Marshal(answer)
+	if err != nil {
+		status, body = http.StatusInternalServerError, []byte(errorText(http.StatusInternalServerError))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that left
+}
+
+// who is counted: a user, whichever of his tokens asks (OFF).
+func (s *Server) who(r *http.Request) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g, _ := s.holder(r); g != nil {
+		return g.of.ID
+	}
+	return ""
+}
+
+// holder finds whose token it is. The texts are OFF.
+func (s *Server) holder(r *http.Request) (*grant, *refusal) {
+	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	g, ok := s.grants[token]
+	no := &refusal{status: http.StatusUnauthorized}
+	switch {
+	case !bearer || !ok:
+		no.message = "The access token is invalid"
+	case g.revoked:
+		no.message = "The access token was revoked"
+	case !g.expires.IsZero() && !s.options.Now().Before(g.expires):
+		no.message = "The access token expired"
+	default:
+		return g, nil
+	}
+	return nil, no
+}
+
+func (no *refusal) body() []byte {
+	if no.message == "" {
+		return []byte(errorText(no.status))
+	}
+	out := map[string]any{"title": titles[no.status], "message": no.message}
+	if no.parameter != "" {
+		out["details"] = []any{map[string]any{"parameter": no.parameter, "message": "is invalid"}}
+	}
+	body, err := json.Marshal(out)
+	if err != nil {
+		return []byte(errorText(http.StatusInternalServerError))
+	}
+	return body
+}
+
+var titles = map[int]string{
+	http.StatusBadRequest: "Invalid Argument", http.StatusUnauthorized: "Unauthenticated", http.StatusForbidden: "Permission Denied",
+	http.StatusNotFound: "Resource Not Found", http.StatusConflict: "Already Exists",
 }
 
 // errorText has the shapes of errors (OFF).
@@ -104,126 +238,6 @@ func errorText(status int) string {
 	return fmt.Sprintf(`{"title":%q,"message":"An error occurred."}`, http.StatusText(status))
 }
 
-func fail(w http.ResponseWriter, status int) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write([]byte(errorText(status))) // a client that left
-}
-
-func answer(w http.ResponseWriter, resource any, found bool) {
-	body, err := json.Marshal(map[string]any{"resource": resource})
-	switch {
-	case !found:
-		fail(w, http.StatusNotFound)
-	case err != nil:
-		fail(w, http.StatusInternalServerError)
-	default:
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(body) // a client that left
-	}
-}
-
-func (s *Server) getEvent(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e, ok := s.events[r.URL.Path]
-	if !ok {
-		answer(w, nil, false)
-		return
-	}
-	answer(w, e.wire(), true)
-}
-
-func (s *Server) getInvitee(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i, ok := s.invitees[r.URL.Path]
-	if !ok {
-		answer(w, nil, false)
-		return
-	}
-	answer(w, i.wire(), true)
-}
-
-// SetHook subscribes.
-func (s *Server) SetHook(h Hook) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hook = h
-}
-
-// Book makes an event with one invitee and gives the invitee's path.
-func (s *Server) Book(name, email string, host Host, start, end time.Time) (string, []apitest.Post, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := s.book(name, email, host, start, end)
-	return s.sent(i.path, []*invitee{i}, "invitee.created")
-}
-
-func (s *Server) book(name, email string, host Host, start, end time.Time) *invitee {
-	s.next++
-	path := fmt.Sprintf("/scheduled_events/a1c0de02-0000-4000-8000-%012d", s.next)
-	e := &event{path: path, host: host, start: start.UTC(), end: end.UTC()}
-	at := s.options.Now().UTC()
-	i := &invitee{path: fmt.Sprintf("%s/invitees/b1c0de02-0000-4000-8000-%012d", path, s.next), name: name, email: email, event: e, created: at, updated: at}
-	s.events[e.path], s.invitees[i.path] = e, i
-	return i
-}
-
-// Move gives an invitee another event, and gives the new invitee's path.
-func (s *Server) Move(path string, start, end time.Time) (string, []apitest.Post, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	old, ok := s.invitees[path]
-	if !ok || old.canceled {
-		return "", nil, ErrUnknown
-	}
-	i := s.book(old.name, old.email, old.event.host, start, end)
-	i.old = old.path
-	old.canceled, old.moved, old.successor, old.updated, old.event.canceled = true, true, i.path, i.created, true
-	return s.sent(i.path, []*invitee{old, i}, "invitee.canceled", "invitee.created")
-}
-
-// Cancel ends an invitee's booking.
-func (s *Server) Cancel(path string) ([]apitest.Post, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i, ok := s.invitees[path]
-	if !ok || i.canceled {
-		return nil, ErrUnknown
-	}
-	i.canceled, i.updated, i.event.canceled = true, s.options.Now().UTC(), true
-	_, posts, err := s.sent(path, []*invitee{i}, "invitee.canceled")
-	return posts, err
-}
-
-// sent makes the posts of before 2023.
-func (s *Server) sent(path string, about []*invitee, events ...string) (string, []apitest.Post, error) {
-	now := s.options.Now().UTC()
-	out := make([]apitest.Post, len(events))
-	for n, name := range events {
-		payload := about[n].wire()
-		payload["canceled"] = about[n].canceled
-		body, err := json.Marshal(map[string]any{
-			"event": name, "created_at": now.Truncate(time.Second).Format(stamp), "created_by": publicBase + "/users/" + about[n].event.host.ID,
-			"payload": payload,
-		})
-		if err != nil {
-			return "", nil, err
-		}
-		out[n] = apitest.Post{URL: s.hook.URL, Header: calendly.New(0).Sign(body, s.hook.Key, now), Body: body}
-	}
-	return path, out, nil
-}
-
-// Sender sends as Calendly does: again after anything but 2xx, for 24 hours (OFF).
-func (s *Server) Sender(client *http.Client) apitest.Sender {
-	return apitest.Sender{
-		Client: client, Tempo: s.options.Tempo, For: 24 * time.Hour,
-		Again: func(status int) bool { return status < http.StatusOK || status >= http.StatusMultipleChoices },
-	}
-}
-
 func uri(path string) any {
 	if path == "" {
 		return nil
@@ -231,48 +245,4 @@ func uri(path string) any {
 	return publicBase + path
 }
 
-func (i *invitee) wire() map[string]any {
-	status := "active"
-	if i.canceled {
-		status = "canceled"
-	}
-	id := i.path[len(i.path)-36:]
-	out := map[string]any{
-		"uri": uri(i.path), "event": uri(i.event.path), "name": i.name, "email": i.email, "first_name": nil, "last_name": nil,
-		"status": status, "timezone": "Europe/Berlin", "created_at": i.created.Format(stamp), "updated_at": i.updated.Format(stamp),
-		"questions_and_answers": []any{}, "tracking": map[string]any{"utm_source": nil}, "text_reminder_number": nil,
-		"rescheduled": i.moved, "old_invitee": uri(i.old), "new_invitee": uri(i.successor),
-		"cancel_url":     "https://calendly.com/cancellations/" + id,
-		"reschedule_url": "https://calendly.com/reschedulings/" + id,
-		"payment":        nil, "no_show": nil, "reconfirmation": nil, "routing_form_submission": nil,
-	}
-	if i.canceled {
-		out["cancellation"] = map[string]any{"canceled_by": i.name, "reason": nil, "canceler_type": "invitee"}
-	}
-	return out
-}
-
-// JoinSecret stands in every event's join link and password.
-const JoinSecret = "pwd-of-the-stand-in"
-
-func (e *event) wire() map[string]any {
-	status, active := "active", 1
-	if e.canceled {
-		status, active = "canceled", 0
-	}
-	return map[string]any{
-		"uri": uri(e.path), "name": "Intro call (30 min)", "status": status,
-		"start_time": e.start.Format(stamp), "end_time": e.end.Format(stamp),
-		"event_type": publicBase + "/event_types/4c7d3f85-7e60-4bac-9d43-9f3e802b7d04",
-		"location": map[string]any{
-			"type": "zoom_conference", "status": "pushed", "join_url": "https://zoom.example/j/90000000001?pwd=" + JoinSecret,
-			"data": map[string]any{"id": 90000000001, "password": JoinSecret},
-		},
-		"invitees_counter": map[string]any{"total": 1, "active": active, "limit": 1},
-		"event_memberships": []any{map[string]any{
-			"user": publicBase + "/users/" + e.host.ID, "user_email": e.host.Email, "user_name": e.host.Name,
-			"buffered_start_time": e.start.Format(stamp), "buffered_end_time": e.end.Format(stamp),
-		}},
-		"event_guests": []any{}, "created_at": e.start.Add(-time.Hour).Format(stamp), "updated_at": e.start.Add(-time.Hour).Format(stamp),
-	}
-}
+func resource(v any) any { return map[string]any{"resource": v} }

@@ -1,0 +1,143 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"slotkeeper/booking"
+	"slotkeeper/providers"
+)
+
+// checkEvery is how often a working connection is looked at; one that fails is
+// looked at sooner, and less often the longer it lasts.
+const (
+	checkEvery   = 30 * time.Minute
+	checkSoonest = time.Minute
+	// patience is how long an API may ask to be left alone until that is a failure,
+	// too: nothing was read of it for as long as three comparisons are apart.
+	patience = 3 * reconcileEvery
+)
+
+// Finding is what a check of a connection found.
+type Finding struct {
+	providers.Connection
+	// Recovered says that it works again, Remade that its webhook was registered
+	// anew: either way posts may have been missed.
+	Recovered bool
+	Remade    bool
+	Err       error
+}
+
+// Check asks the connection's API whether its credentials are accepted and its
+// webhook stands, registers that anew when it does not, and notes what it found.
+func (a *Accounts) Check(ctx context.Context, id uuid.UUID) (Finding, error) {
+	c, api, err := a.Ready(ctx, id)
+	if err != nil && c.ID == uuid.Nil {
+		return Finding{}, err
+	}
+	f := Finding{Connection: c}
+	if errors.Is(err, ErrCannotAsk) || errors.Is(err, booking.ErrUnavailable) {
+		return f, err
+	}
+	lost := c.Health.HookLostAt
+	if err == nil {
+		f.Remade, lost, err = a.checkHook(ctx, c, api)
+	}
+	if later := (*providers.LaterError)(nil); errors.As(err, &later) && a.patient(c.Health) {
+		return f, err // it says nothing about the connection
+	}
+	f.Err = err
+	f.Recovered = err == nil && (c.Health.Failures > 0 || c.Health.NeedsSignIn || c.Health.HookLostAt != nil && lost == nil)
+	f.Health = a.after(c.Health, err)
+	f.Health.HookLostAt = lost
+	return f, a.opts.Store.NoteHealth(ctx, id, f.Health)
+}
+
+// checkHook finds out whether our webhook stands, and makes it anew when not.
+func (a *Accounts) checkHook(ctx context.Context, c providers.Connection, api providers.Account) (remade bool, lost *time.Time, err error) {
+	if c.Subscription != providers.Registered {
+		_, err := api.Identify(ctx, a.opts.Client, c)
+		return false, nil, err
+	}
+	hooks, err := api.Hooks(ctx, a.opts.Client, c, a.Target(c))
+	if err != nil {
+		return false, c.Health.HookLostAt, err
+	}
+	if stands(hooks) {
+		return false, nil, nil
+	}
+	if _, err := api.Subscribe(ctx, a.opts.Client, c, a.Target(c), c.Owner); err != nil {
+		since := c.Health.HookLostAt
+		if since == nil {
+			now := a.opts.Now()
+			since = &now
+		}
+		return false, since, err
+	}
+	a.opts.Log.WarnContext(ctx, "webhook registered anew: it was gone or switched off", "connection", c.ID, "provider", c.Provider)
+	return true, nil, nil
+}
+
+func stands(hooks []providers.Hook) bool {
+	for _, h := range hooks {
+		if !h.Active {
+			return false
+		}
+	}
+	return len(hooks) > 0
+}
+
+// after is a connection's health after a call.
+func (a *Accounts) after(h providers.Health, err error) providers.Health {
+	now := a.opts.Now()
+	next := now.Add(a.opts.Tempo.Wait(checkEvery))
+	h.CheckedAt = &now
+	if err == nil {
+		h.SucceededAt, h.FailingSince, h.Failures, h.Failure, h.NeedsSignIn = &now, nil, 0, "", false
+	} else {
+		if h.FailingSince == nil {
+			h.FailingSince = &now
+		}
+		h.Failures++
+		h.Failure, h.NeedsSignIn = err.Error(), providers.NeedsSignIn(err)
+		wait := checkEvery
+		if h.Failures < 6 {
+			wait = min(checkSoonest<<(h.Failures-1), checkEvery)
+		}
+		next = now.Add(a.opts.Tempo.Wait(wait))
+	}
+	h.NextCheckAt = &next
+	return h
+}
+
+// patient tells whether that an API asks to be left alone says nothing yet.
+func (a *Accounts) patient(h providers.Health) bool {
+	return h.SucceededAt == nil || a.opts.Now().Sub(*h.SucceededAt) < a.opts.Tempo.Wait(patience)
+}
+
+// note keeps how a call went that was made for something else. It does not put off
+// the next check: what else is asked says nothing of the webhook.
+func (a *Accounts) note(ctx context.Context, c providers.Connection, err error) {
+	if errors.Is(err, booking.ErrUnavailable) || errors.Is(err, context.Canceled) {
+		return
+	}
+	var later *providers.LaterError
+	current, readErr := a.opts.Store.Connection(ctx, c.ID)
+	if readErr == nil && errors.As(err, &later) && a.patient(current.Health) {
+		return
+	}
+	if readErr == nil {
+		h := a.after(current.Health, err)
+		h.CheckedAt, h.HookLostAt = current.Health.CheckedAt, current.Health.HookLostAt
+		if next := current.Health.NextCheckAt; next != nil && next.Before(*h.NextCheckAt) {
+			h.NextCheckAt = next
+		}
+		readErr = a.opts.Store.NoteHealth(ctx, c.ID, h)
+	}
+	if readErr != nil {
+		a.opts.Log.ErrorContext(ctx, "a connection's health was not kept", "connection", c.ID, "err", readErr)
+	}
+}

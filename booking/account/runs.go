@@ -1,0 +1,423 @@
+package account
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"slotkeeper/booking"
+	"slotkeeper/providers"
+)
+
+// What a reconcile looks at, and how runs are held.
+const (
+	pastDays   = 7 * 24 * time.Hour
+	futureDays = 60 * 24 * time.Hour
+	// farthest is how far ahead a backfill reads.
+	farthest = 366 * 24 * time.Hour
+
+	heldFor   = time.Minute
+	leastHold = 2 * time.Second // however fast a test lets time pass
+	// mostFailures in a row end a run; the next comparison begins anew.
+	mostFailures = 12
+
+	// setSize lets acknowledgements slip in between: none waits for more than this
+	// many bookings.
+	setSize = 16
+	// distrust is how long a read is not believed that knows nothing of a cancel:
+	// Cal.com tells of it before it does it (facts, 2.11).
+	distrust = time.Minute
+	// goneFor is how long a booking must be unknown to its provider to be removed
+	// here: a single 404 changes nothing (R15).
+	goneFor = 10 * time.Minute
+	// mostLooks bounds what one run asks for one by one.
+	mostLooks = 200
+	mostDrift = 1000
+)
+
+// Begin has a connection's bookings read from a day on, or finds the run of the
+// kind that is under way.
+func (a *Accounts) Begin(ctx context.Context, c providers.Connection, kind booking.RunKind, cause string, from time.Time, by booking.Actor) (booking.Run, error) {
+	if _, err := a.adapter(c); err != nil {
+		return booking.Run{}, err
+	}
+	now := a.opts.Now()
+	to := now.Add(futureDays)
+	if kind == booking.RunBackfill {
+		to = now.Add(farthest)
+	}
+	if !from.Before(to) {
+		return booking.Run{}, &booking.InvalidError{Field: "from", Detail: "must not be in the future"}
+	}
+	r, err := a.opts.Store.BeginRun(ctx, booking.Run{
+		ID: uuid.Must(uuid.NewV7()), ConnectionID: c.ID, Kind: kind, Cause: cause, From: from.UTC(), To: to.UTC(),
+		Status: booking.RunRunning, Actor: by, StartedAt: now, MovedAt: now,
+	})
+	if err != nil {
+		return r, err
+	}
+	return r, a.opts.Wake(ctx, r.ID)
+}
+
+// Reconcile has a connection compared with its provider: the last days and the
+// next weeks.
+func (a *Accounts) Reconcile(ctx context.Context, c providers.Connection, cause string, by booking.Actor) (booking.Run, error) {
+	return a.Begin(ctx, c, booking.RunReconcile, cause, a.opts.Now().Add(-pastDays), by)
+}
+
+// reading is one process's hold on a run.
+type reading struct {
+	*Accounts
+	mu     sync.Mutex // guards held, and writing to the run's row
+	held   time.Time
+	run    booking.Run
+	conn   providers.Connection
+	api    providers.Account
+	drifts map[string]booking.Drift
+	// seen are the external ids that this reading met. They are kept in memory
+	// alone: a reconcile that is taken over begins anew.
+	seen map[string]bool
+	// seats are who has one in the shared bookings that it met.
+	seats map[string]seating
+}
+
+// seating is who has a seat of a booking, by their keys, as of a read.
+type seating struct {
+	keys map[string]bool
+	at   time.Time
+}
+
+// Work reads on in a run, until it has ended, until it shall be looked at again
+// (a *providers.LaterError), or until ctx ends. What was read is applied before the
+// next page is asked for, and where that begins is kept with it, so that whoever
+// goes on neither skips nor repeats more than a page.
+func (a *Accounts) Work(ctx context.Context, id uuid.UUID) error {
+	held := a.until()
+	run, mine, err := a.opts.Store.ClaimRun(ctx, id, a.opts.Now(), held)
+	if err != nil || !mine {
+		return err
+	}
+	r := &reading{Accounts: a, run: run, held: held, seen: map[string]bool{}, seats: map[string]seating{}}
+	within, cancel := context.WithCancelCause(ctx)
+	beating := make(chan struct{})
+	go func() {
+		defer close(beating)
+		r.beat(within, cancel)
+	}()
+	err = r.readAll(within)
+	if cause := context.Cause(within); err != nil && errors.Is(cause, errTakenOver) {
+		err = cause
+	}
+	cancel(nil)
+	<-beating
+	keep, done := context.WithTimeout(context.WithoutCancel(ctx), refreshTime)
+	defer done()
+	return r.end(keep, err)
+}
+
+// until is when a hold ends that begins now.
+func (a *Accounts) until() time.Time {
+	return a.opts.Now().Add(max(a.opts.Tempo.Wait(heldFor), leastHold)).UTC().Truncate(time.Microsecond)
+}
+
+// beat keeps the run held while a page takes its time.
+func (r *reading) beat(ctx context.Context, stop context.CancelCauseFunc) {
+	tick := time.NewTicker(max(r.opts.Tempo.Wait(heldFor), leastHold) / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := r.hold(ctx, nil); errors.Is(err, errTakenOver) {
+			stop(err)
+			return
+		} else if err != nil {
+			r.opts.Log.WarnContext(ctx, "the hold on a run was not renewed", "run", r.run.ID, "err", err)
+		}
+	}
+}
+
+func (r *reading) readAll(ctx context.Context) (err error) {
+	if r.conn, r.api, err = r.Ready(ctx, r.run.ConnectionID); err != nil {
+		return err
+	}
+	if r.run.Kind == booking.RunReconcile {
+		r.run.Cursor, r.run.RunCounts = "", booking.RunCounts{}
+	}
+	known, err := r.opts.Store.Drifts(ctx, r.conn.ID, mostDrift)
+	if err != nil {
+		return err
+	}
+	r.drifts = map[string]booking.Drift{}
+	for _, d := range known {
+		r.drifts[d.ExternalID] = d
+	}
+	for r.run.Cursor != blocksNext {
+		next, err := r.page(ctx)
+		if err != nil {
+			return err
+		}
+		r.run.Cursor, r.run.Failures, r.run.Error = next, 0, ""
+		if next == "" {
+			break
+		}
+		r.run.MovedAt = r.opts.Now()
+		if err := r.hold(ctx, &r.run); err != nil {
+			return err
+		}
+		// A long run outlives a token.
+		if r.conn, err = r.fresh(ctx, r.conn, r.api); err != nil {
+			return err
+		}
+	}
+	if r.run.Kind == booking.RunReconcile {
+		if err := r.missing(ctx); err != nil {
+			return err
+		}
+	}
+	return r.blocks(ctx)
+}
+
+// errTakenOver says that another process has the run.
+var errTakenOver = errors.New("the run was taken over")
+
+// hold keeps the run for longer, and with it what was found so far, unless that is
+// nil: then only the hold is renewed.
+func (r *reading) hold(ctx context.Context, found *booking.Run) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	until := r.until()
+	ok, err := r.opts.Store.HoldRun(ctx, r.run.ID, found, r.held, until)
+	if err == nil && !ok {
+		err = errTakenOver
+	}
+	if err == nil {
+		r.held = until
+	}
+	return err
+}
+
+// end gives the run back: done, failed for good, or to be gone on with.
+func (r *reading) end(ctx context.Context, err error) error {
+	now := r.opts.Now()
+	r.run.MovedAt = now
+	paused := false
+	var later *providers.LaterError
+	switch {
+	case errors.Is(err, errTakenOver):
+		return nil
+	case err == nil:
+		r.run.Status, r.run.FinishedAt = booking.RunDone, &now
+	case errors.As(err, &later), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, booking.ErrUnavailable):
+		r.run.Error = err.Error()
+	case providers.NeedsSignIn(err) && r.run.Kind == booking.RunBackfill:
+		// It goes on where it is once somebody has signed in again.
+		r.run.Error, paused = err.Error(), true
+	default:
+		r.run.Failures++
+		r.run.Error = err.Error()
+		if r.over(err) {
+			r.run.Status, r.run.FinishedAt = booking.RunFailed, &now
+		}
+	}
+	if r.api != nil {
+		r.note(ctx, r.conn, err)
+	}
+	if releaseErr := r.opts.Store.ReleaseRun(ctx, r.run, r.held); releaseErr != nil {
+		return errors.Join(err, releaseErr)
+	}
+	if paused {
+		r.opts.Log.WarnContext(ctx, "run waits until somebody has signed in again", "run", r.run.ID, "kind", r.run.Kind, "connection", r.run.ConnectionID, "err", err)
+		return nil
+	}
+	if r.run.Status == booking.RunRunning {
+		return err
+	}
+	r.opts.Log.InfoContext(ctx, "run ended", "run", r.run.ID, "kind", r.run.Kind, "cause", r.run.Cause, "connection", r.run.ConnectionID,
+		"status", r.run.Status, "pages", r.run.Pages, "requests", r.run.Requests, "at_provider", r.run.AtProvider, "here", r.run.Here,
+		"differed", r.run.Differed, "err", err)
+	if err == nil && r.run.Kind == booking.RunReconcile {
+		return r.opts.Store.ForgetDrifts(ctx, r.run.ConnectionID, r.run.StartedAt)
+	}
+	return nil
+}
+
+// over tells whether a run that failed is not gone on with. An import has no next
+// one that begins by itself: it waits for a provider that is away, however long.
+func (r *reading) over(err error) bool {
+	if providers.NeedsSignIn(err) || errors.Is(err, ErrCannotAsk) {
+		return true
+	}
+	away := passing(err) || errors.Is(err, providers.ErrBadAnswer) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	return r.run.Failures >= mostFailures && (r.run.Kind != booking.RunBackfill || !away)
+}
+
+// page reads and applies one page, and returns the next one's cursor.
+func (r *reading) page(ctx context.Context) (next string, err error) {
+	// The ticket is committed before the provider is asked: it is the clock of what
+	// the answer says (R2).
+	ticket, err := r.opts.Store.Ticket(ctx, r.opts.Now())
+	if err != nil {
+		return "", err
+	}
+	p, err := r.api.List(ctx, r.opts.Client, r.conn, r.origin(r.conn), providers.Window{From: r.run.From, To: r.run.To}, r.run.Cursor, ticket)
+	if err != nil {
+		return "", err
+	}
+	r.run.Pages++
+	r.run.Requests += p.Requests
+	return p.Next, r.take(ctx, p.Standings, ticket)
+}
+
+// take applies what was read.
+func (r *reading) take(ctx context.Context, all []providers.Standing, ticket time.Time) error {
+	closed, err := r.opts.Store.ClosedSince(ctx, r.conn.Source(), ticket.Add(-r.opts.Tempo.Wait(distrust)))
+	if err != nil {
+		return err
+	}
+	var set []booking.Post
+	for i, s := range all {
+		if s.Event == nil {
+			r.run.Unreadable++
+			if err := r.drift(ctx, booking.DriftUnreadable, cmp.Or(s.Subject, providers.Digest(s.Body)), s.Code+": "+s.Error, uuid.Nil); err != nil {
+				return err
+			}
+			continue
+		}
+		id := s.Event.ExternalID
+		r.seen[id] = true
+		stands := s.Event.Kind != booking.KindCanceled
+		if stands {
+			r.run.AtProvider += max(1, seats(s.Event))
+			r.sit(s.Event, ticket)
+		}
+		if stands && closed[id] {
+			continue // it may not know yet
+		}
+		if d, known := r.drifts[id]; known && d.Kind == booking.DriftRefused && d.Detail == detailOf(s.Event) {
+			// It was refused before, and that is kept; saying it again changes nothing.
+			r.run.Differed++
+			r.run.Refused++
+			if err := r.drift(ctx, d.Kind, id, d.Detail, d.BookingID); err != nil {
+				return err
+			}
+			continue
+		}
+		set = append(set, r.post(s, ticket, i))
+	}
+	for len(set) > 0 {
+		n := min(setSize, len(set))
+		if err := r.apply(ctx, set[:n]); err != nil {
+			return err
+		}
+		set = set[n:]
+	}
+	return nil
+}
+
+func seats(e *booking.Event) int {
+	if e.Seats == nil {
+		return 1
+	}
+	return len(e.Attendees)
+}
+
+// sit keeps who has a seat of a shared booking.
+func (r *reading) sit(e *booking.Event, ticket time.Time) {
+	if !e.Shared || e.Seats == nil {
+		return
+	}
+	s := seating{keys: map[string]bool{}, at: ticket}
+	for _, a := range e.Attendees {
+		s.keys[a.Key] = true
+	}
+	r.seats[e.ExternalID] = s
+}
+
+// post makes a delivery of what was read. Its key is later than that of every read
+// before, which settles what two reads say at one time of the provider's.
+func (r *reading) post(s providers.Standing, ticket time.Time, n int) booking.Post {
+	d := s.Delivery
+	e := *d.Event
+	e.Key = fmt.Sprintf("read|%s|%s|%d", providers.KeyTime(ticket), e.ExternalID, n)
+	d.Event, d.EventKey, d.Kind = &e, e.Key, kindOf(&e)
+	d.ReceiptID, d.ConnectionID = uuid.Must(uuid.NewV7()), r.conn.ID
+	d.Actor, d.Read = r.run.Kind.Actor(), true
+	return booking.Post{Delivery: d, Body: s.Body, RequestID: "run-" + r.run.ID.String(), ReceivedAt: r.opts.Now()}
+}
+
+// kindOf is a receipt's kind: a snapshot is an event's alone.
+func kindOf(e *booking.Event) booking.Kind {
+	if e.Kind == booking.KindSnapshot {
+		return booking.KindCreated
+	}
+	return e.Kind
+}
+
+func (r *reading) apply(ctx context.Context, set []booking.Post) error {
+	answers, err := r.opts.Intake.TakeSet(ctx, set)
+	if err != nil {
+		return err
+	}
+	for i, p := range set {
+		if err := r.count(ctx, p.Event, answers[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count counts what became of something that was read, and keeps what a person has
+// to see to.
+func (r *reading) count(ctx context.Context, e *booking.Event, a booking.Answer) error {
+	switch a.Status {
+	case booking.StatusUnchanged, booking.StatusDuplicate:
+		return nil
+	case booking.StatusConflict:
+		r.run.Conflicts++
+	case booking.StatusRejected:
+		r.run.Refused++
+		r.run.Differed++
+		return r.drift(ctx, booking.DriftRefused, e.ExternalID, detailOf(e), bookingOf(a))
+	case booking.StatusFailed:
+		r.run.Unreadable++
+		r.run.Differed++
+		return r.drift(ctx, booking.DriftUnreadable, e.ExternalID, a.Code+": "+a.Error, uuid.Nil)
+	case booking.StatusProcessed, booking.StatusIgnored, booking.StatusPending, booking.StatusWaiting, booking.StatusDead:
+	}
+	r.run.Differed++
+	return nil
+}
+
+func bookingOf(a booking.Answer) uuid.UUID {
+	for _, t := range a.Transitions {
+		if t.Outcome == booking.Rejected {
+			return t.BookingID
+		}
+	}
+	return uuid.Nil
+}
+
+// detailOf says what a provider has, without personal data: the same words for
+// the same thing, so that it is known again.
+func detailOf(e *booking.Event) string {
+	if e.Session.StartsAt == nil {
+		return "the provider has it as booked"
+	}
+	return "the provider has it as booked at " + e.Session.StartsAt.UTC().Format(time.RFC3339)
+}
+
+func (r *reading) drift(ctx context.Context, kind booking.DriftKind, externalID, detail string, id uuid.UUID) error {
+	now := r.opts.Now()
+	return r.opts.Store.NoteDrift(ctx, booking.Drift{
+		ConnectionID: r.conn.ID, ExternalID: externalID, Kind: kind, Detail: detail, BookingID: id, FoundAt: now, SeenAt: now,
+	})
+}

@@ -1,0 +1,122 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"slotkeeper/booking"
+	"slotkeeper/providers"
+)
+
+// reconcileEvery is how often what a provider has is compared with what we have.
+const reconcileEvery = 15 * time.Minute
+
+// Due is what is to be done about the connections now.
+type Due struct {
+	// Runs that nobody works on, Checks of connections.
+	Runs   []uuid.UUID
+	Checks []uuid.UUID
+}
+
+// Watch begins the reconciles that are due and says what else is. It is called
+// every minute by one process of all.
+func (a *Accounts) Watch(ctx context.Context) (Due, error) {
+	var due Due
+	now := a.opts.Now()
+	open, err := a.opts.Store.OpenRuns(ctx)
+	if err != nil {
+		return due, err
+	}
+	all, err := booking.Everything(ctx, a.opts.Store.Connections)
+	if err != nil {
+		return due, err
+	}
+	locked := map[uuid.UUID]bool{}
+	for _, c := range all {
+		locked[c.ID] = c.Health.NeedsSignIn && c.DisconnectedAt == nil
+	}
+	busy := map[uuid.UUID]bool{}
+	for _, r := range open {
+		if r.Kind == booking.RunReconcile {
+			busy[r.ConnectionID] = true
+		}
+		// Whoever works on one holds it; waking it twice does no harm.
+		if now.Sub(r.MovedAt) > a.opts.Tempo.Wait(heldFor) && !locked[r.ConnectionID] {
+			due.Runs = append(due.Runs, r.ID)
+		}
+	}
+	for _, c := range all {
+		if c.DisconnectedAt != nil || c.Owner.ExternalID == "" {
+			continue // nothing can be asked
+		}
+		if next := c.Health.NextCheckAt; next == nil || !next.After(now) {
+			due.Checks = append(due.Checks, c.ID)
+		}
+		if busy[c.ID] || c.Health.NeedsSignIn {
+			continue
+		}
+		last, err := a.lastReconcile(ctx, c.ID)
+		if err != nil {
+			return due, err
+		}
+		if now.Sub(last) < a.opts.Tempo.Wait(reconcileEvery) {
+			continue
+		}
+		// A list has no secrets, without which nothing can be asked.
+		full, err := a.opts.Store.Connection(ctx, c.ID)
+		if err == nil {
+			_, err = a.Reconcile(ctx, full, "periodic", booking.ActorSystem)
+		}
+		if err != nil && !errors.Is(err, ErrCannotAsk) && !errors.Is(err, booking.ErrNotFound) {
+			return due, err
+		}
+	}
+	return due, nil
+}
+
+func (a *Accounts) lastReconcile(ctx context.Context, connection uuid.UUID) (time.Time, error) {
+	const few = 20
+	runs, err := a.opts.Store.Runs(ctx, connection, few)
+	if err != nil {
+		return time.Time{}, err
+	}
+	for _, r := range runs {
+		if r.Kind == booking.RunReconcile {
+			return r.StartedAt, nil
+		}
+	}
+	return time.Time{}, nil
+}
+
+// CheckAndRepair checks a connection and, when posts may have been missed, has it
+// compared with its provider at once.
+func (a *Accounts) CheckAndRepair(ctx context.Context, id uuid.UUID) error {
+	f, err := a.Check(ctx, id)
+	var later *providers.LaterError
+	switch {
+	case errors.Is(err, ErrCannotAsk), errors.Is(err, booking.ErrNotFound):
+		return nil
+	case errors.As(err, &later):
+		return err
+	case err != nil:
+		return err
+	}
+	if f.Err != nil {
+		a.opts.Log.WarnContext(ctx, "connection cannot be asked", "connection", f.ID, "provider", f.Provider, "failures", f.Health.Failures,
+			"needs_sign_in", f.Health.NeedsSignIn, "err", f.Err)
+		return nil //nolint:nilerr // it stands with the connection, which is looked at again
+	}
+	if !f.Recovered && !f.Remade {
+		return nil
+	}
+	a.opts.Log.InfoContext(ctx, "connection works again", "connection", f.ID, "provider", f.Provider, "webhook_remade", f.Remade)
+	cause := "outage"
+	if f.Remade {
+		cause = "registered"
+	}
+	_, err = a.Reconcile(ctx, f.Connection, cause, booking.ActorSystem)
+	return err
+}

@@ -1,0 +1,46 @@
+package booking
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Why a booking is not canceled at its provider.
+var (
+	ErrAlreadyCanceled = errors.New("the booking is canceled already")
+	ErrAlreadyAsked    = errors.New("it is being canceled at the provider already")
+)
+
+// CannotCancelError says that a cancel at the provider is not possible, and what
+// to do instead; its text may be shown.
+type CannotCancelError struct{ Detail string }
+
+func (e *CannotCancelError) Error() string { return e.Detail }
+
+var errSeatless = &CannotCancelError{Detail: "the seat cannot be told from the others, for its e-mail is not known: cancel it in the provider's own pages"}
+
+// Why a cancel that was agreed to is not carried out.
+var (
+	ErrJoined    = errors.New("somebody else has joined since the cancellation was confirmed and would be canceled too: nothing was done, look at it again")
+	ErrMovedAway = errors.New("the booking was rescheduled meanwhile: nothing was done, look at the new one")
+)
+
+// UnconfirmedError says that a cancel goes further than was agreed to.
+type UnconfirmedError struct {
+	// Affected is how many would be canceled.
+	Affected int
+}
+
+func (e *UnconfirmedError) Error() string {
+	return fmt.Sprintf("it cancels %d bookings: confirm that number", e.Affected)
+}
+
+// ErrNothingToRetry says that an effect is done or about to be tried.
+var ErrNothingToRetry = errors.New("the effect is done, or is being tried now")
+
+// NotDueError says that a lane has effects but none that may be tried before At:
+// the first is in another's hands, or waits after a failure.
+type NotDueError struct{ At time.Time }
+
+func (e *NotDueError) Error() string { return "nothing is due before " + e.At.Format(time.RFC3339) }

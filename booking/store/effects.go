@@ -1,0 +1,174 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"slotkeeper/booking"
+	"slotkeeper/booking/access"
+)
+
+// QueueEffectsWith has the lanes of effects handed to f in the transaction that
+// asks for them. Call it before anything is asked for.
+func (s *Store) QueueEffectsWith(f func(ctx context.Context, tx *sql.Tx, lanes []booking.Lane) error) {
+	s.wake = f
+}
+
+// newEffectRow is a row of effects as it is first written; the database gives seq.
+type newEffectRow struct {
+	ID           uuid.UUID
+	Action       uuid.UUID
+	Kind         booking.EffectKind
+	Target       string
+	BookingID    *uuid.UUID
+	ConnectionID *uuid.UUID
+	Payload      []byte // sealed
+	RequestID    string
+	Actor        booking.Actor
+	Status       booking.EffectStatus
+	CreatedAt    stamp
+	DueAt        stamp
+}
+
+func (newEffectRow) TableName() string { return "effects" }
+
+func (s *Store) effectFromDomain(e booking.Effect) newEffectRow {
+	return newEffectRow{
+		ID: e.ID, Action: e.Action, Kind: e.Kind, Target: storable(e.Target), BookingID: idOrNull(e.BookingID),
+		ConnectionID: idOrNull(e.ConnectionID), Payload: s.vault.Seal(e.Payload, payloadContext(e.ID)),
+		RequestID: storable(e.RequestID), Actor: e.Actor, Status: booking.EffectPending, CreatedAt: at(e.CreatedAt), DueAt: at(e.CreatedAt),
+	}
+}
+
+func payloadContext(effect uuid.UUID) string { return "effects.payload:" + effect.String() }
+
+// effectRow is a row of effects without its payload.
+type effectRow struct {
+	Seq            int64
+	ID             uuid.UUID
+	Action         uuid.UUID
+	Kind           booking.EffectKind
+	Target         string
+	BookingID      *uuid.UUID
+	ConnectionID   *uuid.UUID
+	RequestID      string
+	Actor          booking.Actor
+	Status         booking.EffectStatus
+	Attempts       int
+	AttemptsBefore int
+	Error          string
+	CreatedAt      stamp
+	DueAt          stamp
+	ClaimedUntil   *stamp
+	DoneAt         *stamp
+}
+
+func (effectRow) TableName() string { return "effects" }
+
+func (r effectRow) toDomain() booking.Effect {
+	return booking.Effect{
+		Seq: r.Seq, ID: r.ID, Action: r.Action, Kind: r.Kind, Lane: booking.Lane{BookingID: idOrNil(r.BookingID), Target: r.Target},
+		ConnectionID: idOrNil(r.ConnectionID), RequestID: r.RequestID, Actor: r.Actor, Status: r.Status, Attempts: r.Attempts,
+		Before: r.AttemptsBefore, Error: r.Error, CreatedAt: r.CreatedAt.t, DueAt: r.DueAt.t, DoneAt: r.DoneAt.ptr(),
+	}
+}
+
+// The open statuses, in the text so that the partial indexes fit.
+const openEffects = "status IN ('pending', 'failed')"
+
+// askFor writes effects in the transaction of their cause and has their lanes
+// worked on. One that its action asked for already is left as it is.
+func (s *Store) askFor(tx *gorm.DB, effects ...booking.Effect) error {
+	lanes := make([]booking.Lane, 0, len(effects))
+	for _, e := range effects {
+		row := s.effectFromDomain(e)
+		once := clause.OnConflict{Columns: []clause.Column{{Name: "action"}, {Name: "kind"}, {Name: "target"}}, DoNothing: true}
+		if err := tx.Clauses(once).Create(&row).Error; err != nil {
+			return err
+		}
+		lanes = append(lanes, e.Lane)
+	}
+	return s.wakeLanes(tx, lanes...)
+}
+
+func (s *Store) wakeLanes(tx *gorm.DB, lanes ...booking.Lane) error {
+	if s.wake == nil || len(lanes) == 0 {
+		return nil
+	}
+	plain, ok := tx.Statement.ConnPool.(*sql.Tx)
+	if !ok {
+		return errors.New("store: effects are asked for outside of a transaction")
+	}
+	return s.wake(tx.Statement.Context, plain, lanes)
+}
+
+// RetryEffect has an effect that failed or was given up tried again now, with the
+// entry that tells of it in the same transaction. One that is done or in hand is
+// booking.ErrNothingToRetry.
+func (s *Store) RetryEffect(ctx context.Context, id uuid.UUID, e access.Entry) (booking.Effect, error) {
+	var out booking.Effect
+	err := s.inTx(ctx, func(tx *gorm.DB) error {
+		effect, err := firstEffect(tx.Where("id = ?", id))
+		if err != nil {
+			return err
+		}
+		res := tx.Exec(`UPDATE effects SET status = ?, due_at = ?, claimed_until = NULL, attempts_before = attempts
+			WHERE id = ? AND status IN ('failed', 'dead') AND (claimed_until IS NULL OR claimed_until <= ?)`,
+			booking.EffectPending, at(e.At), id, at(e.At))
+		if err := oneRow(res, booking.ErrNothingToRetry); err != nil {
+			return err
+		}
+		e.Action, e.Subject = access.DidRetryEffect, "booking:"+effect.BookingID.String()
+		e.Detail = map[string]string{"effect": id.String(), "kind": string(effect.Kind)}
+		if err := appendAdminLog(tx, e); err != nil {
+			return err
+		}
+		if err := s.wakeLanes(tx, effect.Lane); err != nil {
+			return err
+		}
+		out, err = firstEffect(tx.Where("id = ?", id))
+		return err
+	})
+	return out, cancelError(err)
+}
+
+// Effects are those of a booking, newest first.
+func (s *Store) Effects(ctx context.Context, bookingID uuid.UUID) ([]booking.Effect, error) {
+	var rows []effectRow
+	err := s.reader(ctx).Where("booking_id = ?", bookingID).Order("seq DESC").Limit(booking.MaxLimit).Find(&rows).Error
+	if err != nil {
+		return nil, classify(err)
+	}
+	return rowsOf(rows, effectRow.toDomain), nil
+}
+
+// UndoneEffects counts those that are not done, by kind and status.
+func (s *Store) UndoneEffects(ctx context.Context) ([]booking.EffectCount, error) {
+	var out []booking.EffectCount
+	err := s.reader(ctx).Table("effects").Where("status <> 'done'").Select("kind, status, count(*) AS count").
+		Group("kind, status").Find(&out).Error
+	return out, classify(err)
+}
+
+// OpenLanes are lanes with effects to do, those due first.
+func (s *Store) OpenLanes(ctx context.Context, limit int) ([]booking.Lane, error) {
+	var rows []struct {
+		BookingID *uuid.UUID
+		Target    string
+	}
+	err := s.reader(ctx).Table("effects").Where(openEffects).Select("booking_id, target").
+		Group("booking_id, target").Order("min(due_at)").Limit(limit).Find(&rows).Error
+	if err != nil {
+		return nil, classify(err)
+	}
+	out := make([]booking.Lane, len(rows))
+	for i, r := range rows {
+		out[i] = booking.Lane{BookingID: idOrNil(r.BookingID), Target: r.Target}
+	}
+	return out, nil
+}

@@ -1,0 +1,185 @@
+package store
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"slotkeeper/booking"
+	"slotkeeper/booking/access"
+)
+
+// maxOverlaps is how many overlaps are accepted at once: more than a page shows.
+const maxOverlaps = 200
+
+// AcceptOverlaps accepts the overlaps of conflicted bookings in one transaction
+// (booking.AcceptOverlaps), with an entry for each that has the reason. Those that
+// are not conflicted are refused, which is recorded too; an id that is nobody's is
+// booking.ErrNotFound, and then nothing is done.
+//
+//nolint:contextcheck // what the domain does in memory is not to be broken off
+func (s *Store) AcceptOverlaps(ctx context.Context, by access.By, ids []uuid.UUID, reason string, now time.Time) (answers []booking.OverlapAnswer, err error) {
+	if reason, err = booking.OverlapReason(reason); err != nil {
+		return nil, err
+	}
+	if len(ids) == 0 || len(ids) > maxOverlaps {
+		return nil, &booking.InvalidError{Field: "booking", Detail: "must be 1 to " + strconv.Itoa(maxOverlaps) + " bookings"}
+	}
+	err = s.inTrips(ctx, func(tx *transaction) (err error) {
+		l := s.loader(tx)
+		if l.st.Ledger, err = lockLedger(tx); err != nil {
+			return err
+		}
+		t := tx.trip()
+		rows := read[bookingRow](t, "WHERE id = any(?)", ids)
+		if err := t.make(); err != nil {
+			return err
+		}
+		for _, r := range *rows {
+			b := r.toDomain()
+			l.st.Bookings[b.ID] = b
+			l.meetings.add(b.SessionID)
+		}
+		for _, id := range ids {
+			if _, ok := l.st.Bookings[id]; !ok {
+				return booking.ErrNotFound
+			}
+		}
+		if err := l.rest(); err != nil {
+			return err
+		}
+		if err := l.surroundings(); err != nil {
+			return err
+		}
+		var ch booking.Changes
+		ch, answers = booking.AcceptOverlaps(l.st, ids, by.Actor, now)
+		if err := s.save(tx, l.st, ch, nil, now); err != nil {
+			return err
+		}
+		for _, a := range answers {
+			if a.Unchanged || a.Refused != nil {
+				continue
+			}
+			err := appendAdminLog(tx.DB, access.Entry{
+				At: now, Actor: by.Actor, Action: access.DidAcceptOverlap, Subject: bookingSubject(a.BookingID),
+				Detail: map[string]string{"reason": reason}, Remote: by.Remote,
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return answers, err
+}
+
+func bookingSubject(id uuid.UUID) string { return "booking:" + id.String() }
+
+// sessionIDRow is a session's id alone.
+type sessionIDRow struct{ ID uuid.UUID }
+
+func (sessionIDRow) TableName() string { return "sessions" }
+
+// SetOverlapRule switches the rule of a resource (booking.SetOverlapRule), and
+// tells how many open conflicts it accepted. What is so already is left alone.
+//
+//nolint:contextcheck // what the domain does in memory is not to be broken off
+func (s *Store) SetOverlapRule(ctx context.Context, by access.By, id uuid.UUID, on bool, now time.Time) (accepted int, err error) {
+	err = s.inTrips(ctx, func(tx *transaction) (err error) {
+		l := s.loader(tx)
+		if l.st.Ledger, err = lockLedger(tx); err != nil {
+			return err
+		}
+		r, err := standingIn(tx, id, "resource")
+		if err != nil || r.AcceptWithinProvider == on {
+			return err
+		}
+		l.st.Resources[id] = r
+		if on {
+			t := tx.trip()
+			rows := read[sessionIDRow](t, `WHERE id IN (SELECT b.session_id FROM bookings b JOIN session_resources r ON r.session_id = b.session_id
+				WHERE b.status = 'conflicted' AND NOT b.overlap_accepted AND r.resource_id = any(?))`, []uuid.UUID{id})
+			if err := t.make(); err != nil {
+				return err
+			}
+			for _, row := range *rows {
+				l.meetings.add(row.ID)
+			}
+			if err := l.rest(); err != nil {
+				return err
+			}
+			if err := l.surroundings(); err != nil {
+				return err
+			}
+		}
+		ch := booking.SetOverlapRule(l.st, id, on, now)
+		accepted = len(ch.Transitions)
+		if err := s.save(tx, l.st, ch, nil, now); err != nil {
+			return err
+		}
+		return appendAdminLog(tx.DB, access.Entry{
+			At: now, Actor: by.Actor, Action: access.DidSetOverlapRule, Subject: resourceSubject(id), Remote: by.Remote,
+			Detail: map[string]string{"within_provider": strconv.FormatBool(on), "accepted": strconv.Itoa(accepted)},
+		})
+	})
+	return accepted, err
+}
+
+// ConflictNotes tell of conflicted bookings what their newest transitions do:
+// since when they are as they are, and who accepted that. A booking that was
+// never conflicted has none.
+func (s *Store) ConflictNotes(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]booking.ConflictNote, error) {
+	var told []struct {
+		BookingID  uuid.UUID
+		Event      booking.Action
+		Actor      booking.Actor
+		RecordedAt stamp
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	err := s.reader(ctx).Raw(`
+		SELECT t.booking_id, t.event, t.actor, t.recorded_at FROM transitions t JOIN (
+			SELECT max(seq) AS seq FROM transitions
+			WHERE booking_id IN ? AND outcome = 'applied' AND "to" = 'conflicted'
+			GROUP BY booking_id, CASE WHEN event = 'accept_overlap' THEN 1 ELSE 0 END) newest ON newest.seq = t.seq`, ids).Scan(&told).Error
+	if err != nil {
+		return nil, classify(err)
+	}
+	reasons, err := s.overlapReasons(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[uuid.UUID]booking.ConflictNote, len(ids))
+	for _, row := range told {
+		note := out[row.BookingID]
+		if row.Event == booking.AcceptOverlap {
+			note.Accepted = &booking.AcceptedNote{At: row.RecordedAt.t, Actor: row.Actor}
+			if row.Actor != booking.ActorSystem {
+				note.Accepted.Reason = reasons[bookingSubject(row.BookingID)]
+			}
+		} else {
+			note.Since = row.RecordedAt.t
+		}
+		out[row.BookingID] = note
+	}
+	return out, nil
+}
+
+// overlapReasons are those that people gave last, by the subject of their entry.
+func (s *Store) overlapReasons(ctx context.Context, ids []uuid.UUID) (map[string]string, error) {
+	subjects := rowsOf(ids, bookingSubject)
+	// The action stands in the text, so that the partial index fits.
+	q := s.reader(ctx).Where("action = 'booking.overlap_accepted'").Order("seq").Session(fresh)
+	rows, err := in[adminLogRow](q, "subject", subjects)
+	if err != nil {
+		return nil, classify(err)
+	}
+	out := make(map[string]string, len(rows))
+	for _, r := range rows {
+		out[r.Subject] = r.Detail.v["reason"]
+	}
+	return out, nil
+}

@@ -1,0 +1,213 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"slotkeeper/booking"
+	bt "slotkeeper/booking/bookingtest"
+	"slotkeeper/booking/store/storetest"
+)
+
+func generic(id string, n int, from, to string, hosts ...string) *booking.Event {
+	return bt.New(bt.Generic, cre, id, n, bt.When(from, to), bt.With(hosts...), bt.For("priya"))
+}
+
+func everything(t *testing.T, b *storetest.Bench) *booking.State {
+	t.Helper()
+	all, err := b.Everything(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func open(t *testing.T, b *storetest.Bench, f booking.Filter) string {
+	t.Helper()
+	list, err := b.Bookings(t.Context(), f, booking.Page{Limit: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, v := range list.Items {
+		out = append(out, v.ExternalID)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestAcceptOverlaps(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *storetest.Bench) {
+		ctx := t.Context()
+		b.Apply(t, generic("a", 0, "10:00", "10:30", "maren"), generic("c", 1, "10:15", "10:45", "maren"), generic("d", 2, "10:00", "10:20", "maren"))
+		one, two, holder := booking.ID(bt.Generic, "c", ""), booking.ID(bt.Generic, "d", ""), booking.ID(bt.Generic, "a", "")
+		later := storetest.Now.Add(time.Hour)
+		for name, c := range map[string]struct {
+			ids    []uuid.UUID
+			reason string
+			field  string
+		}{
+			"no reason": {[]uuid.UUID{one}, " ", "reason"}, "nobody": {nil, "why", "booking"}, "too many": {make([]uuid.UUID, 201), "why", "booking"},
+			"not there": {[]uuid.UUID{one, uuid.New()}, "why", ""},
+		} {
+			_, err := b.AcceptOverlaps(ctx, operator, c.ids, c.reason, later)
+			var invalid *booking.InvalidError
+			if c.field == "" && !errors.Is(err, booking.ErrNotFound) || c.field != "" && (!errors.As(err, &invalid) || invalid.Field != c.field) {
+				t.Errorf("%s gives %v", name, err)
+			}
+		}
+		if got := bt.Accepted(everything(t, b)); len(got) > 0 || len(log(t, b)) > 0 {
+			t.Fatalf("accepted are %v", got)
+		}
+		answers, err := b.AcceptOverlaps(ctx, operator, []uuid.UUID{one, holder}, " Two rooms ", later)
+		if err != nil || len(answers) != 2 || answers[0].Refused != nil || answers[1].Refused == nil {
+			t.Fatalf("%+v, %v", answers, err)
+		}
+		again, err := b.AcceptOverlaps(ctx, operator, []uuid.UUID{one}, "another reason", later)
+		if err != nil || !again[0].Unchanged {
+			t.Fatalf("%+v, %v", again, err)
+		}
+		if got := log(t, b); len(got) != 1 || !strings.Contains(got[0], "booking.overlap_accepted booking:"+one.String()) || !strings.Contains(got[0], "Two rooms") {
+			t.Errorf("the log says %q", got)
+		}
+		if got := open(t, b, booking.Filter{OpenConflicts: true}) + "|" + open(t, b, booking.Filter{AcceptedOverlaps: true}); got != "d|c" {
+			t.Errorf("open and accepted are %s", got)
+		}
+		if n, err := b.OpenConflicts(ctx, storetest.Now); n != 1 || err != nil {
+			t.Errorf("%d are open, %v", n, err)
+		}
+		notes, err := b.ConflictNotes(ctx, []uuid.UUID{one, two, holder})
+		if err != nil || len(notes) != 2 {
+			t.Fatalf("%+v, %v", notes, err)
+		}
+		if n := notes[two]; n.Accepted != nil || !n.Since.Equal(storetest.Now) {
+			t.Errorf("%+v", n)
+		}
+		if n := notes[one]; n.Accepted == nil || n.Accepted.Reason != "Two rooms" || n.Accepted.Actor != operator.Actor || !n.Accepted.At.Equal(later) || !n.Since.Equal(storetest.Now) {
+			t.Errorf("%+v, %+v", n, n.Accepted)
+		}
+		all, err := b.Transitions(ctx, booking.Filter{}, booking.Page{Limit: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []string{"rejected illegal_transition active", "applied overlap conflicted"} {
+			tr := all.Items[i]
+			if got := fmt.Sprintf("%s %s %s", tr.Outcome, tr.Reason, tr.To); got != want || tr.Event != booking.AcceptOverlap || tr.Actor != operator.Actor {
+				t.Errorf("transition %d is %s by %s", i, got, tr.Actor)
+			}
+		}
+		if h := all.Items[1].HolderID; h == nil || *h != holder {
+			t.Errorf("the holder is %v", h)
+		}
+		if none, err := b.ConflictNotes(ctx, nil); len(none) > 0 || err != nil {
+			t.Errorf("%v, %v", none, err)
+		}
+	})
+}
+
+func TestSetOverlapRule(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *storetest.Bench) {
+		ctx, maren := t.Context(), resourceOf("maren")
+		b.Apply(t, generic("a", 0, "10:00", "10:30", "maren"), generic("c", 1, "10:15", "10:45", "maren"), generic("d", 2, "10:00", "10:20", "maren"),
+			generic("far", 2, "15:00", "15:30", "maren"), generic("far-too", 3, "15:00", "15:30", "maren"), calcom("r", 4, "10:00", "11:00", "maren"),
+			generic("t", 5, "10:00", "10:30", "theo"), generic("t-too", 6, "10:00", "10:30", "theo"))
+		n, err := b.SetOverlapRule(ctx, operator, maren, true, storetest.Now)
+		if err != nil || n != 3 {
+			t.Fatalf("it accepts %d, %v", n, err)
+		}
+		if n, err := b.SetOverlapRule(ctx, operator, maren, true, storetest.Now); n != 0 || err != nil {
+			t.Errorf("once more: %d, %v", n, err)
+		}
+		if got := open(t, b, booking.Filter{AcceptedOverlaps: true}); got != "d c far-too" {
+			t.Errorf("accepted are %s", got)
+		}
+		if got := log(t, b); len(got) != 1 || !strings.Contains(got[0], "resource.overlap_rule_set resource:"+maren.String()) || !strings.Contains(got[0], `"accepted":"3"`) {
+			t.Errorf("the log says %q", got)
+		}
+		// It is part of every decision from now on, and no delivery switches it off.
+		b.Apply(t, generic("later", 9, "15:00", "15:30", "maren"), bt.New(bt.Generic, cre, "new", 10, bt.When("18:00", "18:30"), bt.With("maren", "kofi")))
+		all := everything(t, b)
+		if why := bt.Check(all) + bt.CheckRules(all); why != "" || !all.Resources[maren].AcceptWithinProvider {
+			t.Errorf("%s: %+v", why, all.Resources[maren])
+		}
+		notes, err := b.ConflictNotes(ctx, []uuid.UUID{booking.ID(bt.Generic, "later", "")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range notes {
+			if n.Accepted == nil || n.Accepted.Actor != booking.ActorSystem || n.Accepted.Reason != "" {
+				t.Errorf("%+v", n)
+			}
+		}
+		list, err := b.Resources(ctx, booking.Filter{ResourceID: &maren}, booking.Page{Limit: 1})
+		if err != nil || !list.Items[0].AcceptWithinProvider {
+			t.Errorf("%+v, %v", list.Items, err)
+		}
+		if n, err := b.SetOverlapRule(ctx, operator, maren, false, storetest.Now); n != 0 || err != nil {
+			t.Errorf("off: %d, %v", n, err)
+		}
+		if got := open(t, b, booking.Filter{AcceptedOverlaps: true}); got != "d c later far-too" {
+			t.Errorf("accepted are %s", got)
+		}
+		var invalid *booking.InvalidError
+		if _, err := b.SetOverlapRule(ctx, operator, uuid.New(), true, storetest.Now); !errors.As(err, &invalid) || invalid.Field != "resource" {
+			t.Errorf("of nothing: %v", err)
+		}
+	})
+}
+
+// What the store loads is enough for the rules too: each story ends as it does in
+// memory, to the last field.
+func TestLoadsWhatRulesNeed(t *testing.T) {
+	t.Parallel()
+	for name, fresh := range databases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := storetest.NewBench(t, fresh(t))
+			for i, story := range bt.OverlapStories() {
+				for round := range 4 {
+					r := rand.New(rand.NewPCG(uint64(i), uint64(round)))
+					for _, h := range story.Ruled {
+						if err := b.Introduce(t.Context(), bt.Generic, bt.Introduced(bt.Generic, h), booking.ActorSystem, bt.Day); err != nil {
+							t.Fatal(err)
+						}
+						if _, err := b.SetOverlapRule(t.Context(), operator, bt.RuledID(h), true, bt.Day); err != nil {
+							t.Fatal(err)
+						}
+					}
+					memory := story.Begin()
+					events := slices.Concat(story.Events, story.Events[:1])
+					r.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
+					for len(events) > 0 {
+						n := min(1+r.IntN(3), len(events))
+						var set []booking.Post
+						var deliveries []booking.Delivery
+						for _, e := range events[:n] {
+							p := b.Post(e)
+							set, deliveries = append(set, p), append(deliveries, p.Delivery)
+						}
+						bt.Merge(memory, booking.Decide(memory, deliveries, storetest.Now))
+						b.ApplyPosts(t, set...)
+						events = events[n:]
+					}
+					stored := everything(t, b)
+					for _, d := range diff(memory, stored) {
+						t.Errorf("%s, round %d: %s", story.Name, round, d)
+					}
+					if why := bt.CheckRules(stored); why != "" {
+						t.Errorf("%s, round %d: %s", story.Name, round, why)
+					}
+					b.Empty(t)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,214 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"slotkeeper/booking"
+)
+
+// runRow is a row of runs.
+type runRow struct {
+	ID           uuid.UUID
+	ConnectionID uuid.UUID
+	Kind         booking.RunKind
+	Cause        string
+	WindowFrom   stamp
+	WindowTo     stamp
+	Status       booking.RunStatus
+	Cursor       string
+	Pages        int
+	Requests     int
+	AtProvider   int
+	Here         int
+	Differed     int
+	Conflicts    int
+	Refused      int
+	Unreadable   int
+	Failures     int
+	Error        string
+	Actor        booking.Actor
+	StartedAt    stamp
+	MovedAt      stamp
+	FinishedAt   *stamp
+}
+
+func (runRow) TableName() string { return "runs" }
+
+func runFromDomain(r booking.Run) runRow {
+	return runRow{
+		ID: r.ID, ConnectionID: r.ConnectionID, Kind: r.Kind, Cause: r.Cause, WindowFrom: at(r.From), WindowTo: at(r.To), Status: r.Status,
+		Cursor: storable(r.Cursor), Pages: r.Pages, Requests: r.Requests, AtProvider: r.AtProvider, Here: r.Here, Differed: r.Differed,
+		Conflicts: r.Conflicts, Refused: r.Refused, Unreadable: r.Unreadable, Failures: r.Failures, Error: storable(r.Error), Actor: r.Actor,
+		StartedAt: at(r.StartedAt), MovedAt: at(r.MovedAt), FinishedAt: atPtr(r.FinishedAt),
+	}
+}
+
+func (r runRow) toDomain() booking.Run {
+	return booking.Run{
+		ID: r.ID, ConnectionID: r.ConnectionID, Kind: r.Kind, Cause: r.Cause, From: r.WindowFrom.t, To: r.WindowTo.t, Status: r.Status, Cursor: r.Cursor,
+		RunCounts: booking.RunCounts{
+			Pages: r.Pages, Requests: r.Requests, AtProvider: r.AtProvider, Here: r.Here, Differed: r.Differed, Conflicts: r.Conflicts,
+			Refused: r.Refused, Unreadable: r.Unreadable,
+		},
+		Failures: r.Failures, Error: r.Error, Actor: r.Actor, StartedAt: r.StartedAt.t, MovedAt: r.MovedAt.t, FinishedAt: r.FinishedAt.ptr(),
+	}
+}
+
+// BeginRun keeps a new run, or finds the one of its kind that is under way: there
+// is one at a time for a connection.
+func (s *Store) BeginRun(ctx context.Context, r booking.Run) (booking.Run, error) {
+	row := runFromDomain(r)
+	var rows []runRow
+	err := s.inTx(ctx, func(tx *gorm.DB) error {
+		// The conflict is with a partial index, whose condition stands in the text.
+		insert := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
+		if insert.Error != nil {
+			return insert.Error
+		}
+		return tx.Where("connection_id = ? AND kind = ? AND status = 'running'", r.ConnectionID, r.Kind).Find(&rows).Error
+	})
+	if err != nil {
+		return r, err
+	}
+	if len(rows) == 0 {
+		return r, booking.ErrNotFound
+	}
+	return rows[0].toDomain(), nil
+}
+
+// ClaimRun takes a run for its next page, until a time. It is false when somebody
+// else has it, or it has ended.
+func (s *Store) ClaimRun(ctx context.Context, id uuid.UUID, now, until time.Time) (booking.Run, bool, error) {
+	res := s.write.WithContext(ctx).Table("runs").
+		Where("id = ? AND status = 'running' AND (claimed_until IS NULL OR claimed_until < ?)", id, at(now)).
+		Update("claimed_until", at(until))
+	if res.Error != nil || res.RowsAffected == 0 {
+		return booking.Run{}, false, classify(res.Error)
+	}
+	var row runRow
+	if err := s.write.WithContext(ctx).Where("id = ?", id).Take(&row).Error; err != nil {
+		return booking.Run{}, false, classify(err)
+	}
+	return row.toDomain(), true, nil
+}
+
+// HoldRun keeps a claimed run for longer, with what was found so far unless that is
+// nil. It is false when the run was taken over.
+func (s *Store) HoldRun(ctx context.Context, id uuid.UUID, found *booking.Run, held, until time.Time) (bool, error) {
+	set := map[string]any{"claimed_until": at(until)}
+	if r := found; r != nil {
+		for column, value := range map[string]any{
+			"cursor": storable(r.Cursor), "pages": r.Pages, "requests": r.Requests, "at_provider": r.AtProvider,
+			"here": r.Here, "differed": r.Differed, "conflicts": r.Conflicts, "refused": r.Refused, "unreadable": r.Unreadable,
+			"failures": r.Failures, "error": storable(r.Error), "moved_at": at(r.MovedAt),
+		} {
+			set[column] = value
+		}
+	}
+	res := s.write.WithContext(ctx).Table("runs").Where("id = ? AND status = 'running' AND claimed_until = ?", id, at(held)).Updates(set)
+	return res.RowsAffected == 1, classify(res.Error)
+}
+
+// ReleaseRun gives a run back, with its new status.
+func (s *Store) ReleaseRun(ctx context.Context, r booking.Run, held time.Time) error {
+	if ok, err := s.HoldRun(ctx, r.ID, &r, held, held); err != nil || !ok {
+		return err
+	}
+	return classify(s.write.WithContext(ctx).Table("runs").Where("id = ? AND status = 'running' AND claimed_until = ?", r.ID, at(held)).
+		Updates(map[string]any{"status": r.Status, "claimed_until": nil, "finished_at": atPtr(r.FinishedAt)}).Error)
+}
+
+// Runs lists the newest runs of a connection.
+func (s *Store) Runs(ctx context.Context, connection uuid.UUID, limit int) ([]booking.Run, error) {
+	var rows []runRow
+	err := s.reader(ctx).Where("connection_id = ?", connection).Order("started_at DESC, id DESC").Limit(limit).Find(&rows).Error
+	return rowsOf(rows, runRow.toDomain), classify(err)
+}
+
+// OpenRuns are those that are under way, of all connections.
+func (s *Store) OpenRuns(ctx context.Context) ([]booking.Run, error) {
+	var rows []runRow
+	err := s.reader(ctx).Where("status = 'running'").Order("started_at").Find(&rows).Error
+	return rowsOf(rows, runRow.toDomain), classify(err)
+}
+
+// driftRow is a row of drifts.
+type driftRow struct {
+	ConnectionID uuid.UUID
+	ExternalID   string
+	Kind         booking.DriftKind
+	Detail       string
+	BookingID    *uuid.UUID
+	FoundAt      stamp
+	SeenAt       stamp
+}
+
+func (driftRow) TableName() string { return "drifts" }
+
+func (r driftRow) toDomain() booking.Drift {
+	return booking.Drift{
+		ConnectionID: r.ConnectionID, ExternalID: r.ExternalID, Kind: r.Kind, Detail: r.Detail, BookingID: idOrNil(r.BookingID),
+		FoundAt: r.FoundAt.t, SeenAt: r.SeenAt.t,
+	}
+}
+
+// Drifts are what a connection's provider has otherwise, the oldest first.
+func (s *Store) Drifts(ctx context.Context, connection uuid.UUID, limit int) ([]booking.Drift, error) {
+	var rows []driftRow
+	err := s.reader(ctx).Where("connection_id = ?", connection).Order("found_at, external_id").Limit(limit).Find(&rows).Error
+	return rowsOf(rows, driftRow.toDomain), classify(err)
+}
+
+// NoteDrift keeps a drift; one that is known keeps the time at which it was found
+// as long as it is of the same kind.
+func (s *Store) NoteDrift(ctx context.Context, d booking.Drift) error {
+	return classify(s.write.WithContext(ctx).Exec(`INSERT INTO drifts (connection_id, external_id, kind, detail, booking_id, found_at, seen_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (external_id, connection_id) DO UPDATE SET
+			found_at = CASE WHEN drifts.kind = excluded.kind AND drifts.detail = excluded.detail THEN drifts.found_at ELSE excluded.found_at END,
+			kind = excluded.kind, detail = excluded.detail, booking_id = excluded.booking_id, seen_at = excluded.seen_at`,
+		d.ConnectionID, storable(d.ExternalID), d.Kind, storable(d.Detail), idOrNull(d.BookingID), at(d.FoundAt), at(d.SeenAt)).Error)
+}
+
+// ForgetDrifts removes a connection's drifts that were last seen before a time:
+// the run that began then did not find them any more.
+func (s *Store) ForgetDrifts(ctx context.Context, connection uuid.UUID, before time.Time) error {
+	return classify(s.write.WithContext(ctx).Exec("DELETE FROM drifts WHERE connection_id = ? AND seen_at < ?", connection, at(before)).Error)
+}
+
+// StandingHere are the bookings that a connection was the first to tell of, that
+// are not canceled, and whose sessions begin in the window: by external id.
+func (s *Store) StandingHere(ctx context.Context, connection uuid.UUID, from, to time.Time) (map[string][]booking.Standing, error) {
+	var rows []booking.Standing
+	err := s.reader(ctx).Table("bookings b").Joins("JOIN sessions s ON s.id = b.session_id").
+		Where("s.starts_at >= ? AND s.starts_at < ? AND b.connection_id = ? AND b.status <> 'canceled'", at(from), at(to), connection).
+		Select(`b.id, b.external_id, b.invitee_email AS email, EXISTS (SELECT 1 FROM attendances a
+			WHERE a.external_id = b.external_id AND a.provider = b.provider AND a.api_base = b.api_base) AS shared`).Find(&rows).Error
+	if err != nil {
+		return nil, classify(err)
+	}
+	out := map[string][]booking.Standing{}
+	for _, r := range rows {
+		out[r.ExternalID] = append(out[r.ExternalID], r)
+	}
+	return out, nil
+}
+
+// ClosedSince are the external ids of a source whose bookings were canceled since
+// a time, as recorded here.
+func (s *Store) ClosedSince(ctx context.Context, source booking.Source, since time.Time) (map[string]bool, error) {
+	var ids []string
+	err := s.reader(ctx).Table("transitions t").Joins("JOIN bookings b ON b.id = t.booking_id").
+		Where("t.recorded_at >= ? AND t.event = 'cancel' AND t.outcome = 'applied' AND b.provider = ? AND b.api_base = ?", at(since), source.Provider, source.Base).
+		Distinct().Pluck("b.external_id", &ids).Error
+	out := map[string]bool{}
+	for _, id := range ids {
+		out[id] = true
+	}
+	return out, classify(err)
+}

@@ -1,0 +1,182 @@
+package acuity
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"slotkeeper/providers"
+)
+
+// maxListed is how many appointments or blocks the API lists unless asked for
+// more, and how many we ask for: whether it would give more is not documented.
+const maxListed = 100
+
+// dayReader reads all appointments of one day, however many.
+type dayReader struct {
+	api  *api
+	date string
+	// calendars and types are those of the account; nil before they are needed.
+	calendars, types []string
+
+	all []providers.Value
+	at  map[string]int // by appointment id
+	// cut are the lists that have more than can be read from both ends, in words.
+	cut []string
+}
+
+// readDay gives what could be read of a day, and what could not.
+func readDay(ctx context.Context, a *api, date string) (all []providers.Value, cut []string, err error) {
+	r := &dayReader{api: a, date: date, at: map[string]int{}}
+	if err := r.read(ctx, "", ""); err != nil {
+		return nil, nil, err
+	}
+	return r.all, r.cut, nil
+}
+
+// read reads those of a calendar and a type, "" being any. Of a full list it asks
+// for the other end, and where the two do not meet, for each calendar, then for
+// each type. A calendar or type that the account no longer lists is known by the
+// appointments at the ends.
+func (r *dayReader) read(ctx context.Context, calendarID, typeID string) error {
+	first, err := r.list(ctx, calendarID, typeID, "ASC")
+	if err != nil {
+		return err
+	}
+	r.add(first)
+	if len(first) < maxListed {
+		return nil
+	}
+	last, err := r.list(ctx, calendarID, typeID, "DESC")
+	if err != nil {
+		return err
+	}
+	r.add(last)
+	switch ends := slices.Concat(first, last); {
+	case meet(first, last):
+		return nil
+	case calendarID == "":
+		if r.calendars == nil {
+			if r.calendars, err = calendarIDs(ctx, r.api); err != nil {
+				return err
+			}
+		}
+		for _, id := range withNamed(r.calendars, ends, "calendarID") {
+			if err := r.read(ctx, id, ""); err != nil {
+				return err
+			}
+		}
+	case typeID == "":
+		if r.types == nil {
+			if r.types, err = typeIDs(ctx, r.api); err != nil {
+				return err
+			}
+		}
+		for _, id := range withNamed(r.types, ends, "appointmentTypeID") {
+			if err := r.read(ctx, calendarID, id); err != nil {
+				return err
+			}
+		}
+	default:
+		r.cut = append(r.cut, fmt.Sprintf("of %s in calendar %s of type %s there are more than Acuity lists, %d from either end; those between are looked up one by one where they are known",
+			r.date, calendarID, typeID, maxListed))
+	}
+	return nil
+}
+
+// list asks for one end of a list. Forms are not even asked for: they hold what
+// clients tell their therapist.
+func (r *dayReader) list(ctx context.Context, calendarID, typeID, direction string) ([]providers.Value, error) {
+	query := url.Values{
+		"minDate": {r.date}, "maxDate": {r.date}, "showall": {"true"}, "direction": {direction},
+		"max": {strconv.Itoa(maxListed)}, "excludeForms": {"true"},
+	}
+	if calendarID != "" {
+		query.Set("calendarID", calendarID)
+	}
+	if typeID != "" {
+		query.Set("appointmentTypeID", typeID)
+	}
+	answer, err := r.api.get(ctx, "/appointments", query, maxAppointments)
+	if err != nil {
+		return nil, err
+	}
+	if !answer.Array() {
+		return nil, providers.BadAnswer("it is not a list of appointments")
+	}
+	return slices.Collect(answer.Items()), nil
+}
+
+// add keeps each appointment once, as the newest answer has it. One without an id
+// is kept as it is, for somebody to see.
+func (r *dayReader) add(listed []providers.Value) {
+	for _, v := range listed {
+		id := numeral(v.Get("id"))
+		if i, again := r.at[id]; again && id != "" {
+			r.all[i] = v
+			continue
+		}
+		r.at[id] = len(r.all)
+		r.all = append(r.all, v)
+	}
+}
+
+// meet tells whether nothing lies between the first and the last of a list. All
+// that begin before the latest of the first are among the first, and all that
+// begin after the earliest of the last among the last. Where those overlap, there
+// is nothing else, in whatever order those stand that begin at the same time.
+func meet(first, last []providers.Value) bool {
+	if len(last) == 0 || !ordered(first, 1) || !ordered(last, -1) {
+		return false
+	}
+	return instant(last[len(last)-1]).Before(*instant(first[len(first)-1]))
+}
+
+// ordered tells whether the API ordered the list as it was asked to.
+func ordered(listed []providers.Value, direction int) bool {
+	for i, v := range listed {
+		begins := instant(v)
+		if begins == nil || i > 0 && begins.Compare(*instant(listed[i-1]))*direction < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// withNamed are the ids, and those that appointments name besides.
+func withNamed(ids []string, listed []providers.Value, name string) []string {
+	all := slices.Clone(ids)
+	for _, v := range listed {
+		var in providers.Fields
+		if id := number(&in, v.Get(name), name); id != "" && !slices.Contains(all, id) {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+func calendarIDs(ctx context.Context, a *api) ([]string, error) {
+	all, err := listCalendars(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, 0, len(all))
+	for _, c := range all {
+		ids = append(ids, c.id)
+	}
+	return ids, nil
+}
+
+func typeIDs(ctx context.Context, a *api) ([]string, error) {
+	answer, err := a.do(ctx, http.MethodGet, "/appointment-types", nil, nil, maxCalendars)
+	if err != nil {
+		return nil, err
+	}
+	if !answer.Array() {
+		return nil, providers.BadAnswer("it is not a list of appointment types")
+	}
+	return withNamed(nil, slices.Collect(answer.Items()), "id"), nil
+}

@@ -1,0 +1,152 @@
+package providers
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"slotkeeper/booking"
+)
+
+// Secrets verify a connection's posts. Previous is kept while rotating, else "".
+type Secrets struct {
+	Current  string
+	Previous string
+}
+
+// Which secret verified a post.
+const (
+	ByCurrent  = "current"
+	ByPrevious = "previous"
+)
+
+// Credentials call a connection's API on its account's behalf. Which of them a
+// provider needs is its own: Acuity a User and the API key, which is also what
+// its posts are signed with (Secrets.Current); Calendly a Token.
+type Credentials struct {
+	User  string
+	Token string
+	// Refresh gets the next token of an app that was authorised (OAuth); "" for a
+	// token that a person made. It may work only once.
+	Refresh string
+	// ExpiresAt is the token's end; nil for one without.
+	ExpiresAt *time.Time
+}
+
+// Subscription is how a connection's posts come.
+type Subscription string
+
+// Registered: by webhooks that we registered through the API. Manual: by one that
+// a person enters at the provider, since the API does not let us. Otherwise nobody
+// said.
+const (
+	Unsubscribed Subscription = ""
+	Registered   Subscription = "registered"
+	Manual       Subscription = "manual"
+)
+
+// Subscriptions are all there are.
+func Subscriptions() []Subscription { return []Subscription{Unsubscribed, Registered, Manual} }
+
+// Health is how calls to a connection's API fare.
+type Health struct {
+	// CheckedAt is the last check's time, SucceededAt the last success's, NextCheckAt
+	// when it is looked at again; nil for never.
+	CheckedAt, SucceededAt, NextCheckAt *time.Time
+	// FailingSince is the first of Failures in a row; nil while it works.
+	FailingSince *time.Time
+	Failures     int
+	// Failure is the last one's text, without secrets.
+	Failure string
+	// NeedsSignIn says that the credentials are no longer accepted.
+	NeedsSignIn bool
+	// HookLostAt is when our webhook was found gone or switched off and could not be
+	// made anew; nil while it stands.
+	HookLostAt *time.Time
+}
+
+// State is a connection's health in a word.
+type State string
+
+// The states, the worst first. StateQuiet works as far as can be told, but no
+// post has come for long; StateByHand cannot be asked, and has not been quiet.
+const (
+	StateDisconnected State = "disconnected"
+	StateNeedsSignIn  State = "needs_sign_in"
+	StateFailing      State = "failing"
+	StateQuiet        State = "quiet"
+	StateWorking      State = "working"
+)
+
+// quietAfter is how long nothing may come before somebody should wonder.
+const quietAfter = 7 * 24 * time.Hour
+
+// State says how the connection is.
+func (c Connection) State(now time.Time) State {
+	last := c.CreatedAt
+	if c.LastDeliveryAt != nil {
+		last = *c.LastDeliveryAt
+	}
+	switch {
+	case c.DisconnectedAt != nil:
+		return StateDisconnected
+	case c.Health.NeedsSignIn:
+		return StateNeedsSignIn
+	case c.Health.Failures > 0, c.Health.HookLostAt != nil:
+		return StateFailing
+	case now.Sub(last) > quietAfter, c.Subscription != Registered && c.LastDeliveryAt == nil:
+		return StateQuiet
+	}
+	return StateWorking
+}
+
+// Connection is one connected account of a provider.
+type Connection struct {
+	ID       uuid.UUID
+	Provider string
+	// APIBase is where the account's API lives, without a trailing slash. It is
+	// part of every booking's identity. A generic connection's is its own id.
+	APIBase string
+	Name    string
+	Secrets Secrets
+	API     Credentials
+	// Owner is whose account it is; zero until the API was asked.
+	Owner        Profile
+	Subscription Subscription
+	// ReadFrom is the day from which its bookings were brought in; nil when they
+	// were not.
+	ReadFrom       *time.Time
+	Health         Health
+	CreatedAt      time.Time
+	DisconnectedAt *time.Time
+	// LastDeliveryAt is the newest delivery's arrival; nil before the first.
+	LastDeliveryAt *time.Time
+}
+
+// DownSince is when the connection stopped working: when the first of the failures
+// in a row came, or its webhook was found gone; nil while it works.
+func (c Connection) DownSince() *time.Time {
+	since := c.Health.FailingSince
+	if lost := c.Health.HookLostAt; lost != nil && (since == nil || lost.Before(*since)) {
+		since = lost
+	}
+	return since
+}
+
+// Source is where the connection's bookings have their identities.
+func (c Connection) Source() booking.Source {
+	return booking.Source{Provider: c.Provider, Base: c.APIBase}
+}
+
+// OwnKey is an adapter whose accounts sign their posts with their own API key.
+type OwnKey interface {
+	Provider
+	SignsWithAPIKey()
+}
+
+// SecretFixed tells whether what signs a connection's posts is not ours to change:
+// the account's own API key, or the key of an app that somebody signed in for.
+func (c Connection) SecretFixed(p Provider) bool {
+	_, own := p.(OwnKey)
+	return own || c.API.Refresh != ""
+}

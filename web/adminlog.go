@@ -1,0 +1,159 @@
+package web
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"slotkeeper/booking"
+	"slotkeeper/booking/access"
+)
+
+// adminLogQuery is what the admin log shows; all of it stands in the query string.
+type adminLogQuery struct {
+	auditPeriod
+	Actor  string
+	Action string
+	Cursor string
+}
+
+func readAdminLogQuery(v url.Values) adminLogQuery {
+	q := adminLogQuery{auditPeriod: readAuditPeriod(v), Actor: v.Get("actor"), Action: v.Get("action"), Cursor: v.Get("cursor")}
+	if !slices.Contains(access.Deeds(), q.Action) {
+		q.Action = ""
+	}
+	return q
+}
+
+// Link is the address of this log.
+func (q adminLogQuery) Link() string {
+	v := url.Values{"view": {"admin"}}
+	q.into(v)
+	set(v, "actor", q.Actor)
+	set(v, "action", q.Action)
+	set(v, "cursor", q.Cursor)
+	return "/audit?" + v.Encode()
+}
+
+// Filtered tells whether more than the period narrows the list.
+func (q adminLogQuery) Filtered() bool { return q.Actor != "" || q.Action != "" }
+
+type adminLogView struct {
+	Query  adminLogQuery
+	Rows   []adminLogRow
+	Ranges []string
+	Actors []option
+	Deeds  []option
+	Older  string
+	First  string
+	Clear  string
+	Error  string
+}
+
+type adminLogRow struct {
+	access.LoggedEntry
+	Who     string
+	Subject subject
+	Facts   []string // name: value
+}
+
+// subject is what an entry is about, with its page where it has one.
+type subject struct {
+	Kind string // a message's key's end
+	Name string
+	Link string
+}
+
+// adminLogPage shows what people, tokens and commands did here: beside the audit
+// of bookings, which webhooks make.
+func (s *server) adminLogPage(c echo.Context) error {
+	ctx, who := c.Request().Context(), s.viewer(c)
+	if !who.may(access.ReadAdminLog) {
+		return errNoRole
+	}
+	l := who.language
+	v := adminLogView{Query: readAdminLogQuery(c.QueryParams()), Ranges: rangeNames()}
+	v.Clear = adminLogQuery{auditPeriod: v.Query.auditPeriod}.Link()
+	actors, err := s.Records.Actors(ctx)
+	if err != nil {
+		return err
+	}
+	names, err := s.names(ctx)
+	if err != nil {
+		return err
+	}
+	v.Actors = append([]option{{Value: string(booking.ActorSystem), Label: l.actor(booking.ActorSystem)}}, namedActors(actors, l)...)
+	for _, d := range access.Deeds() {
+		v.Deeds = append(v.Deeds, option{Value: d, Label: l.named("deed", d)})
+	}
+	slices.SortFunc(v.Deeds, byLabel)
+
+	f := access.EntryFilter{Actor: booking.Actor(v.Query.Actor), Action: v.Query.Action}
+	f.From, f.To, err = v.Query.window(who.zone, s.Now())
+	var list booking.List[access.LoggedEntry]
+	if err == nil {
+		list, err = s.Records.AdminLog(ctx, f, booking.Page{Limit: auditPageSize, Cursor: v.Query.Cursor})
+	}
+	status := http.StatusOK
+	var invalid *booking.InvalidError
+	if errors.As(err, &invalid) {
+		v.Error, status = l.t("audit.invalid"), http.StatusUnprocessableEntity
+	} else if err != nil {
+		return err
+	}
+	for _, e := range list.Items {
+		row := adminLogRow{LoggedEntry: e, Who: l.actorName(e.Actor, actors), Subject: subjectOf(e.Subject, actors, names)}
+		for _, name := range slices.Sorted(maps.Keys(e.Detail)) {
+			row.Facts = append(row.Facts, name+": "+e.Detail[name])
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	page1 := v.Query
+	page1.Cursor = ""
+	if v.Query.Cursor != "" {
+		v.First = page1.Link()
+	}
+	if list.Next != "" {
+		older := page1
+		older.Cursor = list.Next
+		v.Older = older.Link()
+	}
+	return s.page(c, status, "adminlog", page{Title: "adminlog.title", Section: "audit", Wide: true, Data: v})
+}
+
+func subjectOf(text string, actors map[booking.Actor]string, names names) subject {
+	kind, id, found := strings.Cut(text, ":")
+	if !found {
+		return subject{Name: text}
+	}
+	out := subject{Kind: kind, Name: id}
+	parsed, err := parseID(id)
+	if err != nil {
+		return out
+	}
+	name := ""
+	switch kind {
+	case "user", "token":
+		name = actors[booking.Actor(text)]
+	case "booking":
+		out.Link = "/bookings/" + id
+	case "receipt":
+		out.Link = "/deliveries/" + id
+	case "resource":
+		// One that was merged away has no page any more.
+		if name = names.resource[parsed]; name != "" {
+			out.Link = "/resources/" + id
+		}
+	case "connection":
+		name, out.Link = names.connection[parsed], "/connections/"+id
+	}
+	if name != "" {
+		out.Name = name
+	}
+	return out
+}

@@ -1,0 +1,260 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"slotkeeper/booking"
+	"slotkeeper/booking/access"
+)
+
+// Overlaps accepts what conflicts, by hand and by rule, and tells since when and
+// by whom; *store.Store. Each change writes its entry with it.
+type Overlaps interface {
+	// AcceptOverlaps accepts several at once. Those that are not conflicted are
+	// refused, one by one.
+	AcceptOverlaps(ctx context.Context, by access.By, ids []uuid.UUID, reason string, now time.Time) ([]booking.OverlapAnswer, error)
+	// SetOverlapRule switches a resource's rule and tells how many open conflicts
+	// it accepted.
+	SetOverlapRule(ctx context.Context, by access.By, id uuid.UUID, on bool, now time.Time) (int, error)
+	ConflictNotes(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]booking.ConflictNote, error)
+}
+
+const (
+	conflictsPageSize = 25
+	// maxHolders is how many of those who hold a place are shown: a group may have
+	// hundreds.
+	maxHolders = 5
+)
+
+type conflictsView struct {
+	Query     conflictsQuery
+	Pairs     []pair
+	First     string // the list's beginning; "" when this is it
+	Next      string
+	Resources []option
+	Providers []string
+	Resource  string // name of the one that is shown
+	Rule      string // where its rule is; "" when none is shown
+	Action    string // where the form goes; "" for who may not
+	MaxReason int
+
+	// What was done just now.
+	Accepted int
+	Refused  int
+	Asked    bool
+
+	// What was typed, of a form that was refused.
+	Reason string
+	Errors map[string]string
+}
+
+// pair is a conflict: who waits, beside those who hold the place.
+type pair struct {
+	Waits   side
+	Holders []side
+	More    int // holders than are shown
+	Note    booking.ConflictNote
+	Chosen  bool
+	// Within says that all who hold it are of the same provider, and Rule is where
+	// such could be accepted by rule.
+	Within bool
+	Rule   string
+}
+
+type side struct {
+	entry
+	Cancel string // where to ask for a cancel; "" when that is not possible
+	Same   bool   // has the e-mail of the one that waits
+}
+
+// conflictsPage lists the conflicts, the next first.
+func (s *server) conflictsPage(c echo.Context) error {
+	q := readConflictsQuery(c.QueryParams())
+	v := conflictsView{Query: q, Asked: c.QueryParam("done") == "asked"}
+	v.Accepted, _ = strconv.Atoi(c.QueryParam("accepted")) // 0 when it is no number
+	v.Refused, _ = strconv.Atoi(c.QueryParam("refused"))
+	return s.showConflicts(c, http.StatusOK, v, nil)
+}
+
+func (s *server) showConflicts(c echo.Context, status int, v conflictsView, chosen []string) error {
+	ctx, who, q := c.Request().Context(), s.viewer(c), v.Query
+	list, err := s.Records.Bookings(ctx, q.filter(s.Now()), booking.Page{Limit: conflictsPageSize, Cursor: q.Cursor})
+	if err != nil {
+		return err
+	}
+	names, err := s.names(ctx)
+	if err != nil {
+		return err
+	}
+	v.Resources, v.Providers, v.Resource = names.resources, names.providers, names.resource[q.Resource]
+	v.MaxReason = booking.MaxOverlapReason
+	if v.Resource != "" {
+		v.Rule = ruleLink(q.Resource)
+	}
+	if who.may(access.AcceptOverlaps) && q.Show == showOpen {
+		v.Action = q.at("/conflicts/accept")
+	}
+	if v.Pairs, err = s.pairs(ctx, list.Items, q, names, who); err != nil {
+		return err
+	}
+	for i := range v.Pairs {
+		v.Pairs[i].Chosen = slices.Contains(chosen, v.Pairs[i].Waits.ID.String())
+	}
+	if q.Cursor != "" {
+		v.First = q.First()
+	}
+	if list.Next != "" {
+		v.Next = q.Next(list.Next)
+	}
+	return s.page(c, status, "conflicts", page{Title: "conflicts.title", Section: "conflicts", Data: v})
+}
+
+// pairs are conflicts with all that a page says of them.
+func (s *server) pairs(ctx context.Context, waiting []booking.View, q conflictsQuery, names names, who viewer) ([]pair, error) {
+	var ids, holding []uuid.UUID
+	for _, b := range waiting {
+		ids = append(ids, b.ID)
+		holding = append(holding, b.ConflictsWith[:min(len(b.ConflictsWith), maxHolders)]...)
+	}
+	notes, err := s.Overlaps.ConflictNotes(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	held, err := s.byID(ctx, holding)
+	if err != nil {
+		return nil, err
+	}
+	calendar := readCalendarQuery(url.Values{}, who.zone, s.Now())
+	show := func(b booking.View) side {
+		out := side{entry: newEntry(b, calendar, names, who.language)}
+		if who.may(access.ActAtProvider) && b.Status != booking.Canceled && s.reaches(b.Provider) {
+			out.Cancel = q.From(cancelLink(b.ID, calendar))
+		}
+		return out
+	}
+	out := make([]pair, len(waiting))
+	for i, b := range waiting {
+		p := pair{Waits: show(b), Note: notes[b.ID], More: max(len(b.ConflictsWith)-maxHolders, 0)}
+		p.Within = b.Reason != booking.ReasonCapacityFull && p.More == 0
+		for _, id := range b.ConflictsWith[:len(b.ConflictsWith)-p.More] {
+			h, ok := held[id]
+			if !ok {
+				continue
+			}
+			one := show(h)
+			one.Same = sameInvitee(b, h)
+			p.Within = p.Within && oneSource(b, h)
+			p.Holders = append(p.Holders, one)
+		}
+		slices.SortStableFunc(p.Holders, func(a, b side) int { return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.Name, b.Name)) })
+		if p.Within && len(b.ResourceIDs) == 1 && who.may(access.AcceptOverlaps) {
+			p.Rule = ruleLink(b.ResourceIDs[0])
+		}
+		out[i] = p
+	}
+	return out, nil
+}
+
+// oneSource tells whether bookings are of one provider, as rules see it: each
+// connection of a generic sender is a world of its own.
+func oneSource(a, b booking.View) bool {
+	return a.Provider == b.Provider && (a.Provider != generic || a.ConnectionID == b.ConnectionID)
+}
+
+func ruleLink(resource uuid.UUID) string { return resourceLink(resource) + "#overlaps" }
+
+// acceptConflicts accepts those that were chosen, or all that the page showed.
+func (s *server) acceptConflicts(c echo.Context) error {
+	who := s.viewer(c)
+	if !who.may(access.AcceptOverlaps) {
+		return errNoRole
+	}
+	form, err := c.FormParams()
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest)
+	}
+	chosen := form["booking"]
+	if form.Get("all") != "" {
+		chosen = form["shown"]
+	}
+	v := conflictsView{Query: readConflictsQuery(c.QueryParams()), Reason: formText(c, "reason")}
+	if len(chosen) == 0 {
+		v.Errors = map[string]string{"booking": who.language.t("conflicts.none.chosen")}
+		return s.showConflicts(c, http.StatusUnprocessableEntity, v, nil)
+	}
+	ids := make([]uuid.UUID, len(chosen))
+	for i, text := range chosen {
+		if ids[i], err = parseID(text); err != nil {
+			return err
+		}
+	}
+	answers, err := s.acceptOverlaps(c.Request().Context(), s.by(c), ids, v.Reason)
+	var invalid *booking.InvalidError
+	if errors.As(err, &invalid) {
+		v.Errors = who.language.fieldErrors(invalid)
+		return s.showConflicts(c, http.StatusUnprocessableEntity, v, chosen)
+	}
+	if err != nil {
+		return err
+	}
+	q := v.Query
+	q.Cursor = ""
+	done, refused := q.values(), 0
+	for _, a := range answers {
+		if a.Refused != nil {
+			refused++
+		}
+	}
+	done.Set("accepted", strconv.Itoa(len(answers)-refused))
+	if refused > 0 {
+		done.Set("refused", strconv.Itoa(refused))
+	}
+	return c.Redirect(http.StatusSeeOther, "/conflicts?"+done.Encode())
+}
+
+// acceptOverlaps accepts overlaps and logs what the machine refuses, as it does of
+// deliveries.
+func (s *server) acceptOverlaps(ctx context.Context, by access.By, ids []uuid.UUID, reason string) ([]booking.OverlapAnswer, error) {
+	answers, err := s.Overlaps.AcceptOverlaps(ctx, by, ids, reason, s.Now())
+	for _, a := range answers {
+		if a.Refused != nil {
+			s.Log.LogAttrs(ctx, slog.LevelWarn, "transition refused",
+				slog.String("request_id", requestIDOf(ctx)), slog.String("booking", a.BookingID.String()), slog.String("event", string(a.Refused.Action)),
+				slog.String("from", string(a.Refused.From)), slog.String("reason", string(booking.ReasonIllegal)), slog.String("actor", string(by.Actor)))
+		}
+	}
+	return answers, err
+}
+
+// setOverlapRule switches a resource's rule.
+func (s *server) setOverlapRule(c echo.Context) error {
+	if !s.viewer(c).may(access.AcceptOverlaps) {
+		return errNoRole
+	}
+	r, err := s.resourceOf(c)
+	if err != nil {
+		return err
+	}
+	on := c.FormValue("on") != ""
+	accepted, err := s.Overlaps.SetOverlapRule(c.Request().Context(), s.by(c), r.ID, on, s.Now())
+	if err != nil {
+		return err
+	}
+	done := url.Values{"done": {"unruled"}}
+	if on {
+		done.Set("done", "ruled")
+		done.Set("accepted", strconv.Itoa(accepted))
+	}
+	return c.Redirect(http.StatusSeeOther, resourceLink(r.ID)+"?"+done.Encode())
+}

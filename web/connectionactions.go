@@ -1,0 +1,242 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"slotkeeper/booking"
+	"slotkeeper/booking/access"
+	"slotkeeper/booking/account"
+	"slotkeeper/providers"
+)
+
+// What a connection's page says was just done.
+const (
+	doneConnected    = "connected"
+	doneReconnected  = "reconnected"
+	doneChecked      = "checked"
+	doneComparing    = "comparing"
+	doneImporting    = "importing"
+	doneRotated      = "rotated"
+	doneRotatedOver  = "rotated_over"
+	doneFinished     = "finished"
+	doneDisconnected = "disconnected"
+)
+
+// connectionNow is the connection of a path, whole, when it is not ended.
+func (s *server) connectionNow(c echo.Context, needs access.Action) (providers.Connection, error) {
+	if !s.viewer(c).may(needs) {
+		return providers.Connection{}, errNoRole
+	}
+	id, err := parseID(c.Param("id"))
+	if err != nil {
+		return providers.Connection{}, err
+	}
+	conn, err := s.Records.Connection(c.Request().Context(), id)
+	if err == nil && conn.DisconnectedAt != nil {
+		err = &booking.ConflictError{Detail: "the connection is disconnected"}
+	}
+	return conn, err
+}
+
+// toConnection goes to a connection's page, which says what was done.
+func (s *server) toConnection(c echo.Context, id uuid.UUID, done string) error {
+	return c.Redirect(http.StatusSeeOther, connectionLink(id)+"?done="+done)
+}
+
+// connectionTrouble shows a connection with what could not be done about it.
+func (s *server) connectionTrouble(c echo.Context, id uuid.UUID, err error) error {
+	t := troubleOf(err)
+	if t == nil {
+		return err
+	}
+	return s.showConnection(c, http.StatusUnprocessableEntity, id, connectionPageView{Trouble: t})
+}
+
+// note writes what an operator did to a connection into the admin log, whether or
+// not he still waits for the answer.
+func (s *server) note(c echo.Context, did string, id uuid.UUID, detail map[string]string) error {
+	ctx := context.WithoutCancel(c.Request().Context())
+	return s.Accounts.Note(ctx, s.by(c), did, "connection:"+id.String(), detail)
+}
+
+// checkConnection asks the provider at once whether all is well, and looks for
+// what was missed when it was not.
+func (s *server) checkConnection(c echo.Context) error {
+	conn, err := s.connectionNow(c, access.SyncConnections)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	if err := s.note(c, access.DidCheckConnection, conn.ID, nil); err != nil {
+		return err
+	}
+	found, err := s.Connect.Check(ctx, conn.ID)
+	if err != nil {
+		return s.connectionTrouble(c, conn.ID, err)
+	}
+	if found.Err != nil {
+		return s.connectionTrouble(c, conn.ID, found.Err)
+	}
+	if found.Recovered || found.Remade {
+		cause := "outage"
+		if found.Remade {
+			cause = "registered"
+		}
+		if _, err := s.Connect.Reconcile(ctx, found.Connection, cause, s.by(c).Actor); err != nil {
+			return s.connectionTrouble(c, conn.ID, err)
+		}
+	}
+	return s.toConnection(c, conn.ID, doneChecked)
+}
+
+// compareConnection begins a reconcile.
+func (s *server) compareConnection(c echo.Context) error {
+	conn, err := s.connectionNow(c, access.SyncConnections)
+	if err != nil {
+		return err
+	}
+	r, err := s.Connect.Reconcile(c.Request().Context(), conn, "asked", s.by(c).Actor)
+	if err != nil {
+		return s.connectionTrouble(c, conn.ID, err)
+	}
+	if err := s.note(c, access.DidCompareConnection, conn.ID, map[string]string{"run": r.ID.String()}); err != nil {
+		return err
+	}
+	return s.toConnection(c, conn.ID, doneComparing)
+}
+
+// importConnection begins to bring in what is booked from a day on.
+func (s *server) importConnection(c echo.Context) error {
+	conn, err := s.connectionNow(c, access.SyncConnections)
+	if err != nil {
+		return err
+	}
+	who := s.viewer(c)
+	from, err := readDay(c.FormValue("day"), who.zone, s.Now())
+	if err == nil && from == nil {
+		err = &booking.InvalidError{Field: "day", Detail: "is missing"}
+	}
+	var invalid *booking.InvalidError
+	if errors.As(err, &invalid) {
+		return s.showConnection(c, http.StatusUnprocessableEntity, conn.ID, connectionPageView{
+			From: strings.TrimSpace(c.FormValue("day")), Errors: who.language.fieldErrors(invalid),
+		})
+	}
+	r, err := s.Connect.Begin(c.Request().Context(), conn, booking.RunBackfill, "asked", *from, s.by(c).Actor)
+	if err != nil {
+		return s.connectionTrouble(c, conn.ID, err)
+	}
+	detail := map[string]string{"run": r.ID.String(), "from": r.From.UTC().Format(time.RFC3339)}
+	if err := s.note(c, access.DidImportConnection, conn.ID, detail); err != nil {
+		return err
+	}
+	return s.toConnection(c, conn.ID, doneImporting)
+}
+
+// rotateConnection gives a connection a new secret: the provider too where we
+// registered the webhook, else the page shows it once.
+func (s *server) rotateConnection(c echo.Context) error {
+	conn, err := s.connectionNow(c, access.ManageConnections)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	if conn.SecretFixed(s.Providers[conn.Provider]) {
+		return &booking.ConflictError{Detail: "the provider signs with a key that is not ours to change"}
+	}
+	if conn.Secrets.Previous != "" {
+		return &booking.ConflictError{Detail: "a rotation is under way: finish it first, or posts signed with the secret before are refused"}
+	}
+	done := doneRotatedOver
+	if conn.Subscription == providers.Registered {
+		err = s.Connect.Rotate(ctx, conn.ID)
+	} else {
+		done = doneRotated
+		err = s.Secrets.RotateSecret(ctx, conn.ID, account.NewSecret())
+	}
+	if err != nil {
+		return s.connectionTrouble(c, conn.ID, err)
+	}
+	if err := s.note(c, access.DidRotateSecret, conn.ID, nil); err != nil {
+		return err
+	}
+	if done == doneRotated {
+		s.sessions.putReveal(ctx, reveal{ID: conn.ID, Secret: true}, s.Now())
+	}
+	return s.toConnection(c, conn.ID, done)
+}
+
+// finishRotation forgets the secret before.
+func (s *server) finishRotation(c echo.Context) error {
+	conn, err := s.connectionNow(c, access.ManageConnections)
+	if err != nil {
+		return err
+	}
+	if err := s.Secrets.DropPreviousSecret(c.Request().Context(), conn.ID); err != nil {
+		return err
+	}
+	if err := s.note(c, access.DidFinishRotation, conn.ID, nil); err != nil {
+		return err
+	}
+	return s.toConnection(c, conn.ID, doneFinished)
+}
+
+// disconnectPage says what disconnecting does and what stays.
+func (s *server) disconnectPage(c echo.Context) error {
+	conn, err := s.connectionNow(c, access.ManageConnections)
+	if err != nil {
+		return err
+	}
+	v, err := s.newConnectionView(c.Request().Context(), conn, nil)
+	if err != nil {
+		return err
+	}
+	return s.page(c, http.StatusOK, "connectionend", page{Title: "disconnect.title", Section: "connections", Data: v})
+}
+
+func (s *server) disconnectConnection(c echo.Context) error {
+	conn, err := s.connectionNow(c, access.ManageConnections)
+	if err != nil {
+		return err
+	}
+	left, err := s.Connect.Disconnect(c.Request().Context(), conn.ID)
+	if err != nil {
+		return err
+	}
+	detail := map[string]string{"webhook": "removed"}
+	if left != nil {
+		detail["webhook"] = "left"
+	}
+	if err := s.note(c, access.DidDisconnect, conn.ID, detail); err != nil {
+		return err
+	}
+	if left != nil {
+		// Not a redirect: it is said this once.
+		return s.showConnection(c, http.StatusOK, conn.ID, connectionPageView{Done: doneDisconnected, Left: saidBy(left)})
+	}
+	return s.toConnection(c, conn.ID, doneDisconnected)
+}
+
+// backfillDays is how far back bookings are brought in unless somebody says
+// otherwise.
+const backfillDays = 30 * 24 * time.Hour
+
+// readDay reads the beginning of a day that has come; nil for none.
+func readDay(text string, zone *time.Location, now time.Time) (*time.Time, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return nil, nil
+	}
+	day, err := time.ParseInLocation(time.DateOnly, text, zone)
+	if err != nil || day.After(now) || day.Year() < 2000 {
+		return nil, &booking.InvalidError{Field: "day", Detail: "must be a day that has come, as YYYY-MM-DD"}
+	}
+	return &day, nil
+}

@@ -1,0 +1,213 @@
+package web
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"slotkeeper/booking"
+	"slotkeeper/booking/access"
+	"slotkeeper/providers"
+)
+
+// How a connection's posts come, in a word.
+const (
+	hookRegistered = "registered"
+	hookManual     = "manual"
+	hookWaiting    = "waiting" // by hand, and nothing has come yet
+	hookLost       = "lost"
+)
+
+// connectionView is a connection as pages show it: without its secrets.
+type connectionView struct {
+	providers.Connection
+	State      providers.State
+	WebhookURL string
+	Account    string // where its API is; "" of one that has none
+	Failing    booking.Failing
+	Failed     string // the deliveries that Failing counts
+	// Since is when it stopped working; nil while it does.
+	Since *time.Time
+	Hook  string
+	// CanAsk says that its API can be asked.
+	CanAsk bool
+	// Compared is the last reconcile that ended, Runs what is under way.
+	Compared *booking.Run
+	Runs     []booking.Run
+	Link     string
+}
+
+// Busy tells whether something is under way that the page should follow.
+func (v connectionView) Busy() bool { return len(v.Runs) > 0 || v.Waiting() }
+
+// Importing tells whether its bookings are being brought in.
+func (v connectionView) Importing() bool {
+	return slices.ContainsFunc(v.Runs, func(r booking.Run) bool { return r.Kind == booking.RunBackfill })
+}
+
+// Down tells whether it does not do what it is there for.
+func (v connectionView) Down() bool { return down(v.State) }
+
+// Waiting tells whether its first post is still to come.
+func (v connectionView) Waiting() bool { return v.Hook == hookWaiting && v.DisconnectedAt == nil }
+
+func (s *server) newConnectionView(ctx context.Context, c providers.Connection, open []booking.Run) (connectionView, error) {
+	// What is secret does not come near a template.
+	c.Secrets, c.API = providers.Secrets{}, providers.Credentials{}
+	v := connectionView{
+		Connection: c, State: c.State(s.Now()), WebhookURL: s.webhookURL(c), Since: downSince(c), Hook: hookOf(c),
+		CanAsk: c.DisconnectedAt == nil && c.Owner.ExternalID != "" && s.reaches(c.Provider), Link: connectionLink(c.ID),
+	}
+	if c.APIBase != c.ID.String() {
+		v.Account = c.APIBase
+	}
+	for _, r := range open {
+		if r.ConnectionID == c.ID {
+			v.Runs = append(v.Runs, r)
+		}
+	}
+	if c.DisconnectedAt == nil {
+		var err error
+		if v.Failing, err = s.Records.Failing(ctx, c.ID); err != nil {
+			return v, err
+		}
+		v.Failed = deliveriesView{Provider: c.Provider}.link(string(v.Failing.Newest), "")
+	}
+	return v, nil
+}
+
+func connectionLink(id uuid.UUID) string { return "/connections/" + id.String() }
+
+func hookOf(c providers.Connection) string {
+	switch {
+	case c.Health.HookLostAt != nil:
+		return hookLost
+	case c.Subscription == providers.Registered:
+		return hookRegistered
+	case c.LastDeliveryAt == nil:
+		return hookWaiting
+	}
+	return hookManual
+}
+
+// lastReconcile is the newest that ended well.
+func lastReconcile(runs []booking.Run) *booking.Run {
+	i := slices.IndexFunc(runs, func(r booking.Run) bool { return r.Kind == booking.RunReconcile && r.Status == booking.RunDone })
+	if i < 0 {
+		return nil
+	}
+	return &runs[i]
+}
+
+// down tells whether a connection does not do what it is there for.
+func down(state providers.State) bool {
+	return state == providers.StateFailing || state == providers.StateNeedsSignIn
+}
+
+// downSince is when a connection stopped working: when the first of the failures
+// in a row came, or its webhook was found gone.
+func downSince(c providers.Connection) *time.Time {
+	since := c.Health.FailingSince
+	if lost := c.Health.HookLostAt; lost != nil && (since == nil || lost.Before(*since)) {
+		since = lost
+	}
+	return since
+}
+
+// downConnection is what every page may warn of.
+type downConnection struct {
+	Name  string
+	State providers.State
+	Since *time.Time
+	Link  string
+	// Again is where it is connected again; "" when that does not help, or the
+	// viewer may not.
+	Again string
+}
+
+// downConnections are those that do not work now. An account that is away must
+// never look like an empty calendar.
+func (s *server) downConnections(ctx context.Context, who viewer) ([]downConnection, error) {
+	all, err := booking.Everything(ctx, s.Records.Connections)
+	if err != nil {
+		return nil, err
+	}
+	var out []downConnection
+	for _, c := range all {
+		state := c.State(s.Now())
+		if !down(state) {
+			continue
+		}
+		d := downConnection{Name: c.Name, State: state, Since: downSince(c), Link: connectionLink(c.ID)}
+		if state == providers.StateNeedsSignIn && who.may(access.ManageConnections) {
+			d.Again = againLink(c)
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+func againLink(c providers.Connection) string {
+	return "/connections/new/" + c.Provider + "?id=" + c.ID.String()
+}
+
+// hostView is who can be booked in an account, and the resource that they are.
+type hostView struct {
+	booking.Host
+	// Resource is the name of what it maps to; "" for nothing.
+	Resource string
+	Link     string
+}
+
+// Called is the host's name, else its e-mail, else what the provider calls it.
+func (h hostView) Called() string {
+	for _, name := range []string{h.Name, h.Email} {
+		if name != "" {
+			return name
+		}
+	}
+	return h.ExternalID
+}
+
+// hostsOf maps an account's hosts as the bookings' are: by what a person mapped,
+// else by e-mail.
+func (s *server) hostsOf(ctx context.Context, c providers.Connection) (hosts []hostView, unmapped int, err error) {
+	if len(c.Owner.Hosts) == 0 {
+		return nil, 0, nil
+	}
+	resources, err := booking.Everything(ctx, s.Records.Resources)
+	if err != nil {
+		return nil, 0, err
+	}
+	type known struct{ own, mail *booking.ResourceView }
+	find := func(h booking.Host) (k known) {
+		for i := range resources {
+			for _, id := range resources[i].Identities {
+				switch {
+				case id.Source == c.Source() && id.ExternalID == h.ExternalID:
+					k.own = &resources[i]
+				case h.Email != "" && id.Source.Provider == "" && id.Email == h.Email:
+					k.mail = &resources[i]
+				}
+			}
+		}
+		return k
+	}
+	for _, h := range c.Owner.Hosts {
+		v := hostView{Host: h}
+		k := find(h)
+		r := k.own
+		if r == nil {
+			r = k.mail
+		}
+		if r != nil {
+			v.Resource, v.Link = r.Name, "/resources/"+r.ID.String()
+		} else {
+			unmapped++
+		}
+		hosts = append(hosts, v)
+	}
+	return hosts, unmapped, nil
+}
