@@ -23,7 +23,14 @@ type transaction struct {
 	conn    *sql.Conn
 	sql     *sql.Tx
 	ways    *ways
+	begun   bool // a trip was made
 }
+
+// plansOnce has PostgreSQL plan the transaction's statements once for a connection
+// and not each time: what a list holds looks cheaper than any list, so that it would
+// never settle for one plan, and planning takes longer than these searches do. All of
+// them are by an index, whatever is known of the tables' sizes.
+const plansOnce = "SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)"
 
 // inTrips runs fn in one transaction of the writer whose statements may go in
 // trips. An error of fn, or a panic, rolls it back. The error comes back
@@ -113,7 +120,7 @@ func insertRows[R interface{ TableName() string }](t *trip, rows []R, keys ...st
 		return
 	}
 	table := tableOf[R]()
-	s := &step{table: table, want: -1, what: "write " + table.name, text: t.tx.ways.insertion(t.tx.dialect, table, keys)}
+	s := &step{table: table, want: -1, what: "write " + table.name, text: t.tx.ways.insertion(t.tx.dialect, table, keys, len(rows) == 1)}
 	for i := range rows {
 		values, err := table.values(reflect.ValueOf(&rows[i]).Elem())
 		if err != nil {
@@ -130,6 +137,10 @@ func (t *trip) make() error {
 	if t.err != nil || len(t.steps) == 0 {
 		return t.err
 	}
+	if !t.tx.begun && t.tx.dialect == migrations.Postgres {
+		t.steps = append([]*step{{text: plansOnce, want: -1, what: "plan once"}}, t.steps...)
+	}
+	t.tx.begun = true
 	t.tx.ways.trips.Add(1)
 	t.tx.ways.statements.Add(int64(len(t.steps)))
 	ctx := t.tx.Statement.Context
@@ -179,20 +190,25 @@ func numbered(text string) string {
 	return b.String()
 }
 
-// insertion is the statement that writes rows: on PostgreSQL it takes each column
-// as an array, on SQLite it is executed for one row after the other. Either way
-// its text is the same however many rows there are.
-func (w *ways) insertion(d migrations.Dialect, t *table, keys []string) string {
-	return w.texts.get("insert "+t.name+" "+strings.Join(keys, ","), func() string {
+// insertion is the statement that writes rows: on PostgreSQL one row by its values,
+// which is half as dear, and more with each column as an array; on SQLite it is
+// executed for one row after the other. Either way its text is the same however
+// many rows there are.
+func (w *ways) insertion(d migrations.Dialect, t *table, keys []string, one bool) string {
+	byValues := one || d == migrations.SQLite
+	return w.texts.get(fmt.Sprint("insert ", t.name, keys, byValues), func() string {
 		text := `INSERT INTO "` + t.name + `" (` + t.list("") + ") "
-		if d == migrations.SQLite {
+		if byValues {
 			text += "VALUES (?" + strings.Repeat(", ?", len(t.columns)-1) + ")"
 		} else {
 			arrays := make([]string, 0, len(t.columns))
 			for _, c := range t.columns {
 				arrays = append(arrays, "?::"+arrayTypes[c.kind])
 			}
-			text = numbered(text + "SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ")")
+			text += "SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ")"
+		}
+		if d == migrations.Postgres {
+			text = numbered(text)
 		}
 		if len(keys) == 0 {
 			return text

@@ -65,6 +65,9 @@ func sendPostgres(ctx context.Context, driverConn any, steps []*step) (err error
 
 // postgresArgs are a statement's arguments in types that pgx writes in binary.
 func postgresArgs(s *step) []any {
+	if s.table != nil && len(s.rows) == 1 {
+		return postgresValues(s.rows[0])
+	}
 	if s.table != nil {
 		out := make([]any, len(s.table.columns))
 		for i, c := range s.table.columns {
@@ -72,8 +75,12 @@ func postgresArgs(s *step) []any {
 		}
 		return out
 	}
-	out := make([]any, len(s.args))
-	for i, a := range s.args {
+	return postgresValues(s.args)
+}
+
+func postgresValues(values []any) []any {
+	out := make([]any, len(values))
+	for i, a := range values {
 		switch a := a.(type) {
 		case uuid.UUID:
 			out[i] = pgtype.UUID{Bytes: a, Valid: true}

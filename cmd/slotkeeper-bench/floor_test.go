@@ -104,9 +104,9 @@ func executed(t *testing.T, b *bench, database string, f func() error) map[strin
 
 // PostgreSQL keeps the constants of some statements and counts those of others.
 var (
-	listed   = regexp.MustCompile(`(?:any|unnest)\(`)
+	listed   = regexp.MustCompile(`(?:any|unnest|VALUES ?)\(`)
 	computed = regexp.MustCompile(`sha256\(convert_to\([^()]*\)\)`)
-	value    = regexp.MustCompile(`\$\d+|'[^']*'|\b\d+\b`)
+	value    = regexp.MustCompile(`\$\d+|'[^']*'|\b(?:\d+|true)\b`)
 )
 
 // shape is a statement without its values, which the server sends and floor.sql
