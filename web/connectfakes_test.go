@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -129,6 +130,11 @@ func (k *connector) Disconnect(ctx context.Context, id uuid.UUID) (left, err err
 func (k *connector) Rotate(context.Context, uuid.UUID) error {
 	k.note("rotate")
 	return k.fails
+}
+
+func (k *connector) FinishRotation(ctx context.Context, id uuid.UUID) error {
+	k.note("finish")
+	return errors.Join(k.fails, k.records.DropPreviousSecret(ctx, id))
 }
 
 func (k *connector) Check(context.Context, uuid.UUID) (account.Finding, error) {

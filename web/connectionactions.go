@@ -151,7 +151,7 @@ func (s *server) rotateConnection(c echo.Context) error {
 	if conn.SecretFixed(s.Providers[conn.Provider]) {
 		return &booking.ConflictError{Detail: "the provider signs with a key that is not ours to change"}
 	}
-	if conn.Secrets.Previous != "" {
+	if conn.Secrets.Previous != "" && conn.Subscription != providers.Registered {
 		return &booking.ConflictError{Detail: "a rotation is under way: finish it first, or posts signed with the secret before are refused"}
 	}
 	done := doneRotatedOver
@@ -179,7 +179,12 @@ func (s *server) finishRotation(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Secrets.DropPreviousSecret(c.Request().Context(), conn.ID); err != nil {
+	if conn.Subscription == providers.Registered {
+		err = s.Connect.FinishRotation(c.Request().Context(), conn.ID)
+	} else {
+		err = s.Secrets.DropPreviousSecret(c.Request().Context(), conn.ID)
+	}
+	if err != nil {
 		return err
 	}
 	if err := s.note(c, access.DidFinishRotation, conn.ID, nil); err != nil {

@@ -24,6 +24,7 @@ type Connector interface {
 	// provider.
 	Disconnect(ctx context.Context, id uuid.UUID) (left, err error)
 	Rotate(ctx context.Context, id uuid.UUID) error
+	FinishRotation(ctx context.Context, id uuid.UUID) error
 	Check(ctx context.Context, id uuid.UUID) (account.Finding, error)
 	Begin(ctx context.Context, c providers.Connection, kind booking.RunKind, cause string, from time.Time, by booking.Actor) (booking.Run, error)
 	Reconcile(ctx context.Context, c providers.Connection, cause string, by booking.Actor) (booking.Run, error)

@@ -32,7 +32,7 @@ type Store interface {
 	ClaimRun(ctx context.Context, id uuid.UUID, now, until time.Time) (booking.Run, bool, error)
 	HoldRun(ctx context.Context, id uuid.UUID, found *booking.Run, held, until time.Time) (bool, error)
 	ReleaseRun(ctx context.Context, r booking.Run, held time.Time) error
-	StandingHere(ctx context.Context, connection uuid.UUID, from, to time.Time) (map[string][]booking.Standing, error)
+	StandingHere(ctx context.Context, connections []uuid.UUID, from, to time.Time) (map[string][]booking.Standing, error)
 	ClosedSince(ctx context.Context, source booking.Source, since time.Time) (map[string]bool, error)
 	ReplaceBlocks(ctx context.Context, connection uuid.UUID, source booking.Source, from, to time.Time, blocks []booking.Block, ticket time.Time) error
 	Drifts(ctx context.Context, connection uuid.UUID, limit int) ([]booking.Drift, error)

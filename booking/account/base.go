@@ -1,7 +1,11 @@
 package account
 
 import (
+	"net"
+	"net/netip"
 	"net/url"
+	"path"
+	"strconv"
 	"strings"
 
 	"slotkeeper/booking"
@@ -23,6 +27,23 @@ func Base(p providers.Provider, raw string) (string, error) {
 	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.RawQuery != "" || u.User != nil {
 		return "", &booking.InvalidError{Field: "api_url", Detail: "give it as https://host[/path]"}
 	}
-	u.Host, u.Fragment = strings.ToLower(u.Host), ""
-	return strings.TrimRight(u.String(), "/"), nil
+	u.Fragment, u.RawPath, u.Path = "", "", strings.TrimRight(path.Clean("/"+u.Path), "/")
+	u.Host = host(u)
+	return u.String(), nil
+}
+
+// host is the URL's in one spelling: two of one API would double its bookings.
+func host(u *url.URL) string {
+	name := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	if ip, err := netip.ParseAddr(name); err == nil {
+		name = ip.Unmap().String()
+	}
+	port, err := strconv.ParseUint(u.Port(), 10, 16)
+	if err != nil || port == map[string]uint64{"http": 80, "https": 443}[u.Scheme] {
+		if strings.Contains(name, ":") {
+			return "[" + name + "]"
+		}
+		return name
+	}
+	return net.JoinHostPort(name, strconv.FormatUint(port, 10))
 }

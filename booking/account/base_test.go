@@ -27,6 +27,11 @@ func TestBase(t *testing.T) {
 		"https://cal.example.org":        "https://cal.example.org",
 		" https://CAL.example.org/V2// ": "https://cal.example.org/V2",
 		"http://cal.local:3000/api/v2#x": "http://cal.local:3000/api/v2",
+		"https://api.cal.com:443/v2":     "https://api.cal.com/v2",
+		"https://api.cal.com:0443/v2/":   "https://api.cal.com/v2",
+		"https://api.cal.com./x/../v2":   "https://api.cal.com/v2",
+		"http://[::ffff:127.0.0.1]:80/":  "http://127.0.0.1",
+		"http://[::1]:8443/v2":           "http://[::1]:8443/v2",
 	} {
 		if got, err := account.Base(hosted, raw); err != nil || got != want {
 			t.Errorf("%q is %q, %v", raw, got, err)

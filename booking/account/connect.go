@@ -89,6 +89,11 @@ func (a *Accounts) connection(r Request, old providers.Connection) providers.Con
 // that fails nothing is left of a new connection, and one that was there keeps
 // what it had.
 func (a *Accounts) Connect(ctx context.Context, r Request) (Connected, error) {
+	if r.From != nil {
+		if err := a.readable(*r.From); err != nil {
+			return Connected{}, err
+		}
+	}
 	var old providers.Connection
 	if r.ID != uuid.Nil {
 		var err error
@@ -116,13 +121,19 @@ func (a *Accounts) Connect(ctx context.Context, r Request) (Connected, error) {
 			Detail: "this is another account than the connection's: connect it as a new one, so that their bookings are not mixed up",
 		}
 	}
+	if err := a.alone(ctx, c); err != nil {
+		return Connected{}, err
+	}
 	if c.Name == "" {
 		c.Name = cmp.Or(c.Owner.Name, c.Owner.Email, c.Provider)
 	}
 	out := Connected{Target: a.Target(c), SecretMade: r.Secret == "" && old.Secrets.Current == ""}
-	// It must stand before the provider posts to it.
+	// It must stand before the provider posts to it. Without an owner nobody looks
+	// after it: whether it will be connected is not certain yet.
 	if old.ID == uuid.Nil {
-		err = a.opts.Store.CreateConnection(ctx, c)
+		unfinished := c
+		unfinished.Owner = providers.Profile{}
+		err = a.opts.Store.CreateConnection(ctx, unfinished)
 	} else {
 		err = a.opts.Store.UpdateAccount(ctx, c)
 	}
@@ -147,6 +158,36 @@ func (a *Accounts) Connect(ctx context.Context, r Request) (Connected, error) {
 		}
 		if out.Run == nil {
 			out.Run = &run
+		}
+	}
+	return out, nil
+}
+
+// alone refuses an account that is connected already: two connections of one account
+// would each know a part of its bookings.
+func (a *Accounts) alone(ctx context.Context, c providers.Connection) error {
+	same, err := a.sameAccount(ctx, c)
+	if err != nil {
+		return err
+	}
+	for _, other := range same {
+		if other.ID != c.ID && other.DisconnectedAt == nil {
+			return &booking.InvalidError{Field: "account", Detail: fmt.Sprintf("it is connected already, as %q: connect that one again instead (%s)", other.Name, other.ID)}
+		}
+	}
+	return nil
+}
+
+// sameAccount are all connections to the account, also those that were ended.
+func (a *Accounts) sameAccount(ctx context.Context, c providers.Connection) ([]providers.Connection, error) {
+	all, err := booking.Everything(ctx, a.opts.Store.Connections)
+	if err != nil {
+		return nil, err
+	}
+	var out []providers.Connection
+	for _, other := range all {
+		if other.Source() == c.Source() && other.Owner.ExternalID != "" && other.Owner.ExternalID == c.Owner.ExternalID {
+			out = append(out, other)
 		}
 	}
 	return out, nil
@@ -222,29 +263,54 @@ func (a *Accounts) Disconnect(ctx context.Context, id uuid.UUID) (left, err erro
 
 // Rotate gives a connection whose webhook we registered a new secret, and the
 // provider with it. Until it has, posts are signed with the old one, which is kept
-// as the previous.
+// as the previous. A rotation that the provider did not take is gone on with, by the
+// same secret.
 func (a *Accounts) Rotate(ctx context.Context, id uuid.UUID) error {
-	c, api, err := a.Ready(ctx, id)
+	c, api, err := a.rotatable(ctx, id)
 	if err != nil {
 		return err
 	}
-	if c.SecretFixed(api) {
-		return &booking.InvalidError{Field: "connection", Detail: "its provider signs with a key that is not ours to change: change it there, and connect again with it"}
+	if c.Secrets.Previous == "" {
+		c.Secrets = providers.Secrets{Current: NewSecret(), Previous: c.Secrets.Current}
+		if err := a.opts.Store.UpdateAccount(ctx, c); err != nil {
+			return err
+		}
 	}
-	if c.Subscription != providers.Registered {
-		return &booking.InvalidError{Field: "connection", Detail: "its webhook was entered by hand: give the new secret here and there"}
-	}
-	if c.Secrets.Previous != "" {
-		return &booking.InvalidError{Field: "connection", Detail: "a rotation is open already: end it first, or posts signed with its secret are refused"}
-	}
-	old := c
-	c.Secrets = providers.Secrets{Current: NewSecret(), Previous: old.Secrets.Current}
-	if err := a.opts.Store.UpdateAccount(ctx, c); err != nil {
+	return a.hand(ctx, c, api)
+}
+
+// FinishRotation forgets the previous secret of a connection whose webhook we
+// registered, once the provider has the current one for certain.
+func (a *Accounts) FinishRotation(ctx context.Context, id uuid.UUID) error {
+	c, api, err := a.rotatable(ctx, id)
+	if err != nil {
 		return err
 	}
+	if err := a.hand(ctx, c, api); err != nil {
+		return err
+	}
+	c.Secrets.Previous = ""
+	return a.opts.Store.UpdateAccount(ctx, c)
+}
+
+func (a *Accounts) rotatable(ctx context.Context, id uuid.UUID) (providers.Connection, providers.Account, error) {
+	c, api, err := a.Ready(ctx, id)
+	switch {
+	case err != nil:
+		return c, api, err
+	case c.SecretFixed(api):
+		return c, api, &booking.InvalidError{Field: "connection", Detail: "its provider signs with a key that is not ours to change: change it there, and connect again with it"}
+	case c.Subscription != providers.Registered:
+		return c, api, &booking.InvalidError{Field: "connection", Detail: "its webhook was entered by hand: give the new secret here and there"}
+	}
+	return c, api, nil
+}
+
+// hand gives the provider the current secret. While that fails either may stand
+// there; both are accepted.
+func (a *Accounts) hand(ctx context.Context, c providers.Connection, api providers.Account) error {
 	if _, err := api.Subscribe(ctx, a.opts.Client, c, a.Target(c), c.Owner); err != nil {
-		// Either secret may stand at the provider now; both are accepted.
-		return fmt.Errorf("the provider has not taken the new secret; posts signed with either are accepted: %w", err)
+		return fmt.Errorf("the provider has not taken the new secret; posts signed with either are accepted, try again: %w", err)
 	}
 	return nil
 }

@@ -6,13 +6,26 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"slotkeeper/booking"
 	"slotkeeper/providers"
 )
 
 // missing looks for the bookings that stand here and were not listed.
 func (r *reading) missing(ctx context.Context) error {
-	here, err := r.opts.Store.StandingHere(ctx, r.conn.ID, r.run.From, r.run.To)
+	// Those that an earlier connection of the account told of are this one's too.
+	same, err := r.sameAccount(ctx, r.conn)
+	if err != nil {
+		return err
+	}
+	ids := []uuid.UUID{r.conn.ID}
+	for _, c := range same {
+		if c.ID != r.conn.ID {
+			ids = append(ids, c.ID)
+		}
+	}
+	here, err := r.opts.Store.StandingHere(ctx, ids, r.run.From, r.run.To)
 	if err != nil {
 		return err
 	}

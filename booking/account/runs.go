@@ -32,7 +32,8 @@ const (
 	setSize = 16
 	// distrust is how long a read is not believed that knows nothing of a cancel:
 	// Cal.com tells of it before it does it (facts, 2.11).
-	distrust = time.Minute
+	distrust      = time.Minute
+	leastDistrust = 500 * time.Millisecond // however fast a test lets time pass
 	// goneFor is how long a booking must be unknown to its provider to be removed
 	// here: a single 404 changes nothing (R15).
 	goneFor = 10 * time.Minute
@@ -52,8 +53,8 @@ func (a *Accounts) Begin(ctx context.Context, c providers.Connection, kind booki
 	if kind == booking.RunBackfill {
 		to = now.Add(farthest)
 	}
-	if !from.Before(to) {
-		return booking.Run{}, &booking.InvalidError{Field: "from", Detail: "must not be in the future"}
+	if err := a.readable(from); err != nil {
+		return booking.Run{}, err
 	}
 	r, err := a.opts.Store.BeginRun(ctx, booking.Run{
 		ID: uuid.Must(uuid.NewV7()), ConnectionID: c.ID, Kind: kind, Cause: cause, From: from.UTC(), To: to.UTC(),
@@ -62,7 +63,21 @@ func (a *Accounts) Begin(ctx context.Context, c providers.Connection, kind booki
 	if err != nil {
 		return r, err
 	}
+	if kind == booking.RunBackfill && from.UTC().Before(r.From) {
+		return r, &booking.ConflictError{Detail: fmt.Sprintf("an import from %s on is under way: ask again when it is done", r.From.Format(time.DateOnly))}
+	}
 	return r, a.opts.Wake(ctx, r.ID)
+}
+
+// earliest is the first day that is read from: no provider is older, and each day
+// may cost a request.
+var earliest = time.Date(2005, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func (a *Accounts) readable(from time.Time) error {
+	if from.After(a.opts.Now()) || from.Before(earliest) {
+		return &booking.InvalidError{Field: "from", Detail: "must be a day between " + earliest.Format(time.DateOnly) + " and today"}
+	}
+	return nil
 }
 
 // Reconcile has a connection compared with its provider: the last days and the
@@ -279,7 +294,7 @@ func (r *reading) page(ctx context.Context) (next string, err error) {
 
 // take applies what was read.
 func (r *reading) take(ctx context.Context, all []providers.Standing, ticket time.Time) error {
-	closed, err := r.opts.Store.ClosedSince(ctx, r.conn.Source(), ticket.Add(-r.opts.Tempo.Wait(distrust)))
+	closed, err := r.opts.Store.ClosedSince(ctx, r.conn.Source(), ticket.Add(-max(r.opts.Tempo.Wait(distrust), leastDistrust)))
 	if err != nil {
 		return err
 	}

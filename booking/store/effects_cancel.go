@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"slotkeeper/booking"
 	"slotkeeper/booking/access"
@@ -59,19 +58,41 @@ func cancelPlan(tx *gorm.DB, id uuid.UUID) (booking.CancelPlan, error) {
 	return p, err
 }
 
-// connectedTo is the account that a booking can be reached through: the first that
-// told of it, or when that is disconnected another that did; uuid.Nil for none.
+// connectedTo is the connection that a booking can be reached through: the first that
+// told of it, or when that is ended another to the same account, or another that was
+// told of it; uuid.Nil for none.
 func connectedTo(tx *gorm.DB, b booking.Booking) (uuid.UUID, error) {
-	var found []struct{ ID uuid.UUID }
-	err := tx.Table("connections c").Select("c.id").
-		Where("c.disconnected_at IS NULL AND (c.id = ? OR EXISTS (SELECT 1 FROM webhook_receipts r WHERE r.subject = ? AND r.subject <> '' AND r.connection_id = c.id))",
-			b.ConnectionID, storable(booking.Subject(b.Source, b.ExternalID))).
-		Order(clause.Expr{SQL: "CASE WHEN c.id = ? THEN 0 ELSE 1 END, c.created_at, c.id", Vars: []any{b.ConnectionID}}).
-		Limit(1).Find(&found).Error
-	if err != nil || len(found) == 0 {
+	var all []connectionRow
+	err := tx.Where("provider = ? AND api_base = ?", b.Source.Provider, b.Source.Base).Order("created_at, id").Find(&all).Error
+	if err != nil {
 		return uuid.Nil, err
 	}
-	return found[0].ID, nil
+	owner := ""
+	for _, c := range all {
+		if c.ID == b.ConnectionID {
+			if c.DisconnectedAt == nil {
+				return c.ID, nil
+			}
+			owner = c.Owner.v.ExternalID
+		}
+	}
+	for _, c := range all {
+		if c.DisconnectedAt == nil && owner != "" && c.Owner.v.ExternalID == owner {
+			return c.ID, nil
+		}
+	}
+	for _, c := range all {
+		if c.DisconnectedAt != nil {
+			continue
+		}
+		var told int64
+		err := tx.Table("webhook_receipts").Where("subject = ? AND subject <> '' AND connection_id = ?",
+			storable(booking.Subject(b.Source, b.ExternalID)), c.ID).Count(&told).Error
+		if err != nil || told > 0 {
+			return c.ID, err
+		}
+	}
+	return uuid.Nil, nil
 }
 
 // AskCancel asks for a booking to be canceled at its provider, with the entry that

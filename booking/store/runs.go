@@ -181,12 +181,12 @@ func (s *Store) ForgetDrifts(ctx context.Context, connection uuid.UUID, before t
 	return classify(s.write.WithContext(ctx).Exec("DELETE FROM drifts WHERE connection_id = ? AND seen_at < ?", connection, at(before)).Error)
 }
 
-// StandingHere are the bookings that a connection was the first to tell of, that
+// StandingHere are the bookings that one of some connections was the first to tell of, that
 // are not canceled, and whose sessions begin in the window: by external id.
-func (s *Store) StandingHere(ctx context.Context, connection uuid.UUID, from, to time.Time) (map[string][]booking.Standing, error) {
+func (s *Store) StandingHere(ctx context.Context, connections []uuid.UUID, from, to time.Time) (map[string][]booking.Standing, error) {
 	var rows []booking.Standing
 	err := s.reader(ctx).Table("bookings b").Joins("JOIN sessions s ON s.id = b.session_id").
-		Where("s.starts_at >= ? AND s.starts_at < ? AND b.connection_id = ? AND b.status <> 'canceled'", at(from), at(to), connection).
+		Where("s.starts_at >= ? AND s.starts_at < ? AND b.connection_id IN ? AND b.status <> 'canceled'", at(from), at(to), connections).
 		Select(`b.id, b.external_id, b.invitee_email AS email, EXISTS (SELECT 1 FROM attendances a
 			WHERE a.external_id = b.external_id AND a.provider = b.provider AND a.api_base = b.api_base) AS shared`).Find(&rows).Error
 	if err != nil {
@@ -199,12 +199,12 @@ func (s *Store) StandingHere(ctx context.Context, connection uuid.UUID, from, to
 	return out, nil
 }
 
-// ClosedSince are the external ids of a source whose bookings were canceled since
-// a time, as recorded here.
+// ClosedSince are the external ids of a source whose bookings a webhook canceled
+// since a time, as recorded here.
 func (s *Store) ClosedSince(ctx context.Context, source booking.Source, since time.Time) (map[string]bool, error) {
 	var ids []string
 	err := s.reader(ctx).Table("transitions t").Joins("JOIN bookings b ON b.id = t.booking_id").
-		Where("t.recorded_at >= ? AND t.event = 'cancel' AND t.outcome = 'applied' AND b.provider = ? AND b.api_base = ?", at(since), source.Provider, source.Base).
+		Where("t.recorded_at >= ? AND t.event = 'cancel' AND t.outcome = 'applied' AND t.actor = 'webhook' AND b.provider = ? AND b.api_base = ?", at(since), source.Provider, source.Base).
 		Distinct().Pluck("b.external_id", &ids).Error
 	out := map[string]bool{}
 	for _, id := range ids {

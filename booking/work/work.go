@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -132,14 +133,18 @@ func New(o Options) (*Queue, error) {
 
 // enqueue asks for work on receipts in the transaction that stores them.
 func (q *Queue) enqueue(ctx context.Context, tx *sql.Tx, receipts []uuid.UUID) error {
+	if _, err := q.client.InsertManyTx(ctx, tx, settles(receipts)); err != nil {
+		return fmt.Errorf("work: enqueue: %w", err)
+	}
+	return nil
+}
+
+func settles(receipts []uuid.UUID) []river.InsertManyParams {
 	params := make([]river.InsertManyParams, 0, len(receipts))
 	for _, id := range receipts {
 		params = append(params, river.InsertManyParams{Args: settleArgs{Receipt: id}, InsertOpts: once()})
 	}
-	if _, err := q.client.InsertManyTx(ctx, tx, params); err != nil {
-		return fmt.Errorf("work: enqueue: %w", err)
-	}
-	return nil
+	return params
 }
 
 // once keeps two jobs from being about one receipt in the same way.
@@ -155,13 +160,13 @@ func once() *river.InsertOpts {
 
 // Start begins to work, first on what an earlier version or a lost job left.
 func (q *Queue) Start(ctx context.Context) error {
-	const most = 10_000
+	const most, batch = 10_000, 500
 	left, err := q.opts.Store.Unsettled(ctx, most)
 	if err != nil {
 		return err
 	}
-	for _, id := range left {
-		if _, err := q.client.Insert(ctx, settleArgs{Receipt: id}, once()); err != nil {
+	for part := range slices.Chunk(left, batch) {
+		if _, err := q.client.InsertMany(ctx, settles(part)); err != nil {
 			return fmt.Errorf("work: enqueue: %w", err)
 		}
 	}
@@ -173,6 +178,36 @@ func (q *Queue) Start(ctx context.Context) error {
 		return fmt.Errorf("work: %w", err)
 	}
 	return nil
+}
+
+// startAgain is how long is waited before another try to start.
+const startAgain = time.Second
+
+// Run starts, again while the database is away, and works until ctx ends; then it
+// stops within a time. A server whose queue cannot start takes deliveries in all
+// the same.
+func (q *Queue) Run(ctx context.Context, within time.Duration) error {
+	for {
+		err := q.Start(ctx)
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return nil // asked to stop while it began
+		}
+		q.opts.Log.ErrorContext(ctx, "the queue does not start yet", "err", err)
+		timer := time.NewTimer(startAgain)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		}
+	}
+	<-ctx.Done()
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+	defer cancel()
+	return q.Stop(stop)
 }
 
 // Stop takes up no more and waits for what is under way, until ctx ends; then

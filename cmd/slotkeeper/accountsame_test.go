@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -184,7 +185,8 @@ func (l *life) endsInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.Reverse(all)
+	// The list is by when they were recorded; the chain is by their numbers.
+	slices.SortFunc(all, func(a, b booking.TransitionView) int { return cmp.Compare(a.Seq, b.Seq) })
 	var head booking.Ledger
 	by := map[booking.Actor]int{}
 	for _, tr := range all {

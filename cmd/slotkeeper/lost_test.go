@@ -198,7 +198,7 @@ func (l *load) refused(t *testing.T) {
 	before := l.unready.Load()
 	waitFor(t, "503", func() error {
 		if l.unready.Load() == before {
-			return fmt.Errorf("nobody was told to come back")
+			return fmt.Errorf("nobody was told to come back: %s", last(l.log.String(), 3000))
 		}
 		return nil
 	})
@@ -247,3 +247,5 @@ func (l *load) check(t *testing.T) {
 	}
 	t.Logf("%d acknowledged deliveries all stored and applied once, %d queued all fetched; %d were told to come back", len(l.acked), len(l.queued), l.unready.Load())
 }
+
+func last(s string, n int) string { return s[max(0, len(s)-n):] }

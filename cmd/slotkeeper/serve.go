@@ -113,21 +113,8 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 		// A profile takes as long as it is asked to.
 		err = listen(c.cfg.AdminListen, "SLOTKEEPER_ADMIN_LISTEN", "admin", web.NewAdmin(metrics), 0)
 	}
-	started := false
 	if err == nil {
-		err = queue.Start(ctx)
-		started = err == nil
-		if ctx.Err() != nil {
-			err = nil // asked to stop while it began
-		}
-	}
-	if started {
-		group.Go(func() error {
-			<-ctx.Done()
-			stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
-			defer cancel()
-			return queue.Stop(stop)
-		})
+		group.Go(func() error { return queue.Run(ctx, shutdownTimeout) })
 	}
 	group.Go(func() error {
 		sweepSessions(ctx, sessions, log)

@@ -238,7 +238,7 @@ func TestCommandsHaveHelp(t *testing.T) {
 		}
 	})
 	want := []string{
-		"", "connect", "connections", "connections backfill", "connections disconnect", "connections list", "connections rotate", "connections sync", "connections test", "demo", "doctor", "migrate", "migrate status", "migrate up", "resources",
+		"", "audit", "audit export", "connect", "connections", "connections backfill", "connections disconnect", "connections list", "connections rotate", "connections sync", "connections test", "demo", "doctor", "migrate", "migrate status", "migrate up", "resources",
 		"resources list", "resources map", "resources merge", "resources rename", "resources split", "resources zone", "send", "serve", "token", "token create", "token list", "token revoke", "user", "user add",
 		"user disable", "user passwd", "version",
 	}

@@ -57,8 +57,11 @@ func (a *api) do(ctx context.Context, method, path string, query url.Values, bod
 	a.asked++
 	answer, _, err := providers.Call{
 		Method: method, URL: address, Header: http.Header{"Authorization": {authorization}}, JSON: body, MaxAnswer: limit,
-		Limit:   providers.Limit{Requests: perSecond, Per: time.Second, Connections: connections},
-		Secrets: []string{a.conn.Secrets.Current, a.conn.Secrets.Previous, a.conn.API.Token},
+		Limit: providers.Limit{Requests: perSecond, Per: time.Second, Connections: connections},
+		Secrets: []string{
+			a.conn.Secrets.Current, a.conn.Secrets.Previous, a.conn.API.Token,
+			basic(a.conn), // both in the form in which they are sent
+		},
 	}.Do(ctx, a.client)
 	return answer, err
 }
@@ -70,7 +73,7 @@ func (a *api) authorization() (string, error) {
 	case c.API.Token != "":
 		return "Bearer " + c.API.Token, nil
 	case c.API.User != "" && c.Secrets.Current != "":
-		return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.API.User+":"+c.Secrets.Current)), nil
+		return "Basic " + basic(c), nil
 	}
 	return "", errNoCredentials
 }
@@ -89,4 +92,8 @@ func refusedWith(err error, statuses ...int) (*providers.AnswerError, bool) {
 		}
 	}
 	return nil, false
+}
+
+func basic(c providers.Connection) string {
+	return base64.StdEncoding.EncodeToString([]byte(c.API.User + ":" + c.Secrets.Current))
 }
