@@ -170,10 +170,15 @@ type List[T any] struct {
 
 // Everything reads all pages of a list that is known to be short.
 func Everything[T any](ctx context.Context, read func(context.Context, Filter, Page) (List[T], error)) ([]T, error) {
+	return Whole(ctx, Filter{}, read)
+}
+
+// Whole reads all pages of what a filter lets through.
+func Whole[T any](ctx context.Context, f Filter, read func(context.Context, Filter, Page) (List[T], error)) ([]T, error) {
 	var all []T
 	p := Page{Limit: MaxLimit}
 	for {
-		l, err := read(ctx, Filter{}, p)
+		l, err := read(ctx, f, p)
 		if err != nil {
 			return nil, err
 		}

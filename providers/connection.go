@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"net/url"
 	"time"
 
 	"github.com/google/uuid"
@@ -131,6 +132,12 @@ func (c Connection) DownSince() *time.Time {
 		since = lost
 	}
 	return since
+}
+
+// WebhookURL is where the connection's provider posts to, at a server that is
+// reached at base.
+func (c Connection) WebhookURL(base *url.URL) string {
+	return base.JoinPath("webhooks", c.Provider, c.ID.String()).String()
 }
 
 // Source is where the connection's bookings have their identities.

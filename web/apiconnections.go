@@ -50,7 +50,7 @@ func (s *server) newConnectionJSON(c providers.Connection) connectionJSON {
 		State: string(c.State(s.Now())), Subscription: orNull(string(c.Subscription)),
 		Health: healthJSON{
 			CheckedAt: utc(c.Health.CheckedAt), SucceededAt: utc(c.Health.SucceededAt), NextCheckAt: utc(c.Health.NextCheckAt),
-			DownSince: utc(downSince(c)), Failures: c.Health.Failures, LastError: orNull(c.Health.Failure), HookLostAt: utc(c.Health.HookLostAt), ImportedFrom: utc(c.ReadFrom),
+			DownSince: utc(c.DownSince()), Failures: c.Health.Failures, LastError: orNull(c.Health.Failure), HookLostAt: utc(c.Health.HookLostAt), ImportedFrom: utc(c.ReadFrom),
 		},
 		CreatedAt: c.CreatedAt.UTC(), DisconnectedAt: utc(c.DisconnectedAt), LastDeliveryAt: utc(c.LastDeliveryAt),
 	}
@@ -62,7 +62,7 @@ func (s *server) newConnectionJSON(c providers.Connection) connectionJSON {
 
 // webhookURL is where the connection's provider posts to.
 func (s *server) webhookURL(c providers.Connection) string {
-	return s.PublicURL.JoinPath("webhooks", c.Provider, c.ID.String()).String()
+	return c.WebhookURL(s.PublicURL)
 }
 
 // resourceJSON is what can be booked once at a time, with the providers' names

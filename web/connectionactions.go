@@ -179,12 +179,7 @@ func (s *server) finishRotation(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if conn.Subscription == providers.Registered {
-		err = s.Connect.FinishRotation(c.Request().Context(), conn.ID)
-	} else {
-		err = s.Secrets.DropPreviousSecret(c.Request().Context(), conn.ID)
-	}
-	if err != nil {
+	if err := s.Connect.FinishRotation(c.Request().Context(), conn.ID); err != nil {
 		return err
 	}
 	if err := s.note(c, access.DidFinishRotation, conn.ID, nil); err != nil {

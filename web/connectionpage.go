@@ -40,7 +40,6 @@ type SecretKeeper interface {
 	CreateConnection(ctx context.Context, c providers.Connection) error
 	// RotateSecret keeps the secret before as the previous.
 	RotateSecret(ctx context.Context, id uuid.UUID, secret string) error
-	DropPreviousSecret(ctx context.Context, id uuid.UUID) error
 }
 
 // newestRuns is how many runs, and mostDrifts how many differences, a page shows.

@@ -57,7 +57,7 @@ func (s *server) newConnectionView(ctx context.Context, c providers.Connection, 
 	// What is secret does not come near a template.
 	c.Secrets, c.API = providers.Secrets{}, providers.Credentials{}
 	v := connectionView{
-		Connection: c, State: c.State(s.Now()), WebhookURL: s.webhookURL(c), Since: downSince(c), Hook: hookOf(c),
+		Connection: c, State: c.State(s.Now()), WebhookURL: s.webhookURL(c), Since: c.DownSince(), Hook: hookOf(c),
 		CanAsk: c.DisconnectedAt == nil && c.Owner.ExternalID != "" && s.reaches(c.Provider), Link: connectionLink(c.ID),
 	}
 	if c.APIBase != c.ID.String() {
@@ -106,16 +106,6 @@ func down(state providers.State) bool {
 	return state == providers.StateFailing || state == providers.StateNeedsSignIn
 }
 
-// downSince is when a connection stopped working: when the first of the failures
-// in a row came, or its webhook was found gone.
-func downSince(c providers.Connection) *time.Time {
-	since := c.Health.FailingSince
-	if lost := c.Health.HookLostAt; lost != nil && (since == nil || lost.Before(*since)) {
-		since = lost
-	}
-	return since
-}
-
 // downConnection is what every page may warn of.
 type downConnection struct {
 	Name  string
@@ -140,7 +130,7 @@ func (s *server) downConnections(ctx context.Context, who viewer) ([]downConnect
 		if !down(state) {
 			continue
 		}
-		d := downConnection{Name: c.Name, State: state, Since: downSince(c), Link: connectionLink(c.ID)}
+		d := downConnection{Name: c.Name, State: state, Since: c.DownSince(), Link: connectionLink(c.ID)}
 		if state == providers.StateNeedsSignIn && who.may(access.ManageConnections) {
 			d.Again = againLink(c)
 		}

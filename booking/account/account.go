@@ -20,6 +20,8 @@ type Store interface {
 	Connection(ctx context.Context, id uuid.UUID) (providers.Connection, error)
 	CreateConnection(ctx context.Context, c providers.Connection) error
 	UpdateAccount(ctx context.Context, c providers.Connection) error
+	RotateSecret(ctx context.Context, id uuid.UUID, secret string) error
+	DropPreviousSecret(ctx context.Context, id uuid.UUID) error
 	DropConnection(ctx context.Context, id uuid.UUID) error
 	Disconnect(ctx context.Context, id uuid.UUID, now time.Time) error
 	Introduce(ctx context.Context, source booking.Source, hosts []booking.Host, by booking.Actor, now time.Time) error
@@ -38,7 +40,7 @@ type Store interface {
 	Drifts(ctx context.Context, connection uuid.UUID, limit int) ([]booking.Drift, error)
 	NoteDrift(ctx context.Context, d booking.Drift) error
 	OpenRuns(ctx context.Context) ([]booking.Run, error)
-	Runs(ctx context.Context, connection uuid.UUID, limit int) ([]booking.Run, error)
+	NewestRun(ctx context.Context, connection uuid.UUID, kind booking.RunKind) (booking.Run, error)
 	Connections(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[providers.Connection], error)
 	ForgetDrifts(ctx context.Context, connection uuid.UUID, before time.Time) error
 	Receipts(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[booking.ReceiptView], error)
@@ -90,7 +92,7 @@ var ErrCannotAsk = errors.New("the connection has no API credentials; connect it
 
 // Target is the webhook URL of a connection.
 func (a *Accounts) Target(c providers.Connection) string {
-	return a.opts.PublicURL.JoinPath("webhooks", c.Provider, c.ID.String()).String()
+	return c.WebhookURL(a.opts.PublicURL)
 }
 
 // adapter is the connection's, when its API can be asked.

@@ -58,15 +58,13 @@ func (a *Accounts) Check(ctx context.Context, id uuid.UUID) (Finding, error) {
 
 // checkHook finds out whether our webhook stands, and makes it anew when not.
 func (a *Accounts) checkHook(ctx context.Context, c providers.Connection, api providers.Account) (remade bool, lost *time.Time, err error) {
-	if c.Subscription != providers.Registered {
-		_, err := api.Identify(ctx, a.opts.Client, c)
+	asked, err := a.inquire(ctx, c, api)
+	switch {
+	case !asked.Registered:
 		return false, nil, err
-	}
-	hooks, err := api.Hooks(ctx, a.opts.Client, c, a.Target(c))
-	if err != nil {
+	case err != nil:
 		return false, c.Health.HookLostAt, err
-	}
-	if stands(hooks) {
+	case asked.Active:
 		return false, nil, nil
 	}
 	if _, err := api.Subscribe(ctx, a.opts.Client, c, a.Target(c), c.Owner); err != nil {

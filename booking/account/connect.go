@@ -272,25 +272,30 @@ func (a *Accounts) Rotate(ctx context.Context, id uuid.UUID) error {
 	}
 	if c.Secrets.Previous == "" {
 		c.Secrets = providers.Secrets{Current: NewSecret(), Previous: c.Secrets.Current}
-		if err := a.opts.Store.UpdateAccount(ctx, c); err != nil {
+		if err := a.opts.Store.RotateSecret(ctx, id, c.Secrets.Current); err != nil {
 			return err
 		}
 	}
 	return a.hand(ctx, c, api)
 }
 
-// FinishRotation forgets the previous secret of a connection whose webhook we
-// registered, once the provider has the current one for certain.
+// FinishRotation forgets a connection's previous secret: where we registered the
+// webhook and gave the provider the current one, once it has that for certain.
 func (a *Accounts) FinishRotation(ctx context.Context, id uuid.UUID) error {
-	c, api, err := a.rotatable(ctx, id)
+	c, err := a.opts.Store.Connection(ctx, id)
 	if err != nil {
 		return err
 	}
-	if err := a.hand(ctx, c, api); err != nil {
-		return err
+	if c.Subscription == providers.Registered && !c.SecretFixed(a.opts.Providers[c.Provider]) {
+		c, api, err := a.Ready(ctx, id)
+		if err == nil {
+			err = a.hand(ctx, c, api)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	c.Secrets.Previous = ""
-	return a.opts.Store.UpdateAccount(ctx, c)
+	return a.opts.Store.DropPreviousSecret(ctx, id)
 }
 
 func (a *Accounts) rotatable(ctx context.Context, id uuid.UUID) (providers.Connection, providers.Account, error) {

@@ -393,22 +393,20 @@ func (r *reading) apply(ctx context.Context, set []booking.Post) error {
 // count counts what became of something that was read, and keeps what a person has
 // to see to.
 func (r *reading) count(ctx context.Context, e *booking.Event, a booking.Answer) error {
-	switch a.Status {
-	case booking.StatusUnchanged, booking.StatusDuplicate:
+	if a.Status == booking.StatusUnchanged || a.Status == booking.StatusDuplicate {
 		return nil
+	}
+	r.run.Differed++
+	switch a.Status { //nolint:exhaustive // the rest was set right
 	case booking.StatusConflict:
 		r.run.Conflicts++
 	case booking.StatusRejected:
 		r.run.Refused++
-		r.run.Differed++
 		return r.drift(ctx, booking.DriftRefused, e.ExternalID, detailOf(e), bookingOf(a))
 	case booking.StatusFailed:
 		r.run.Unreadable++
-		r.run.Differed++
 		return r.drift(ctx, booking.DriftUnreadable, e.ExternalID, a.Code+": "+a.Error, uuid.Nil)
-	case booking.StatusProcessed, booking.StatusIgnored, booking.StatusPending, booking.StatusWaiting, booking.StatusDead:
 	}
-	r.run.Differed++
 	return nil
 }
 

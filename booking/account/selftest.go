@@ -149,11 +149,14 @@ type Asked struct {
 // stands. Unlike Check it repairs nothing and keeps nothing: whoever looks with the
 // wrong settings must not register a webhook for the wrong URL.
 func (a *Accounts) Ask(ctx context.Context, id uuid.UUID) (Asked, error) {
-	var out Asked
 	c, api, err := a.Ready(ctx, id)
 	if err != nil {
-		return out, err
+		return Asked{}, err
 	}
+	return a.inquire(ctx, c, api)
+}
+
+func (a *Accounts) inquire(ctx context.Context, c providers.Connection, api providers.Account) (out Asked, err error) {
 	if c.Subscription != providers.Registered {
 		_, err = api.Identify(ctx, a.opts.Client, c)
 		return out, err

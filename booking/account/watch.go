@@ -58,11 +58,11 @@ func (a *Accounts) Watch(ctx context.Context) (Due, error) {
 		if busy[c.ID] || c.Health.NeedsSignIn {
 			continue
 		}
-		last, err := a.lastReconcile(ctx, c.ID)
-		if err != nil {
+		last, err := a.opts.Store.NewestRun(ctx, c.ID, booking.RunReconcile)
+		if err != nil && !errors.Is(err, booking.ErrNotFound) {
 			return due, err
 		}
-		if now.Sub(last) < a.opts.Tempo.Wait(reconcileEvery) {
+		if err == nil && now.Sub(last.StartedAt) < a.opts.Tempo.Wait(reconcileEvery) {
 			continue
 		}
 		// A list has no secrets, without which nothing can be asked.
@@ -75,20 +75,6 @@ func (a *Accounts) Watch(ctx context.Context) (Due, error) {
 		}
 	}
 	return due, nil
-}
-
-func (a *Accounts) lastReconcile(ctx context.Context, connection uuid.UUID) (time.Time, error) {
-	const few = 20
-	runs, err := a.opts.Store.Runs(ctx, connection, few)
-	if err != nil {
-		return time.Time{}, err
-	}
-	for _, r := range runs {
-		if r.Kind == booking.RunReconcile {
-			return r.StartedAt, nil
-		}
-	}
-	return time.Time{}, nil
 }
 
 // CheckAndRepair checks a connection and, when posts may have been missed, has it

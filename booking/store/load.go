@@ -125,7 +125,7 @@ func (ledgerRow) TableName() string { return "ledger" }
 // askLedger makes this transaction the one writer. SQLite's is already: its
 // transactions begin by taking the file's lock.
 func askLedger(t *trip) *[]ledgerRow {
-	if t.tx.dialect == migrations.SQLite {
+	if t.tx.ways.dialect == migrations.SQLite {
 		return read[ledgerRow](t, "WHERE id = 1")
 	}
 	return read[ledgerRow](t, "WHERE id = 1 FOR UPDATE")

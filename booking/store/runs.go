@@ -90,11 +90,8 @@ func (s *Store) ClaimRun(ctx context.Context, id uuid.UUID, now, until time.Time
 	if res.Error != nil || res.RowsAffected == 0 {
 		return booking.Run{}, false, classify(res.Error)
 	}
-	var row runRow
-	if err := s.write.WithContext(ctx).Where("id = ?", id).Take(&row).Error; err != nil {
-		return booking.Run{}, false, classify(err)
-	}
-	return row.toDomain(), true, nil
+	r, err := oneRun(s.write.WithContext(ctx).Where("id = ?", id))
+	return r, err == nil, err
 }
 
 // HoldRun keeps a claimed run for longer, with what was found so far unless that is
@@ -128,6 +125,22 @@ func (s *Store) Runs(ctx context.Context, connection uuid.UUID, limit int) ([]bo
 	var rows []runRow
 	err := s.reader(ctx).Where("connection_id = ?", connection).Order("started_at DESC, id DESC").Limit(limit).Find(&rows).Error
 	return rowsOf(rows, runRow.toDomain), classify(err)
+}
+
+// Run is one run, or booking.ErrNotFound.
+func (s *Store) Run(ctx context.Context, id uuid.UUID) (booking.Run, error) {
+	return oneRun(s.reader(ctx).Where("id = ?", id))
+}
+
+// NewestRun is a connection's newest run of a kind, or booking.ErrNotFound.
+func (s *Store) NewestRun(ctx context.Context, connection uuid.UUID, kind booking.RunKind) (booking.Run, error) {
+	return oneRun(s.reader(ctx).Where("connection_id = ? AND kind = ?", connection, kind).Order("started_at DESC, id DESC"))
+}
+
+func oneRun(q *gorm.DB) (booking.Run, error) {
+	var row runRow
+	err := classify(q.Take(&row).Error)
+	return row.toDomain(), err
 }
 
 // OpenRuns are those that are under way, of all connections.

@@ -77,7 +77,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dialect: a.dialect, vault: o.Vault}
+	s := &Store{dialect: a.dialect, vault: o.Vault, ways: ways{dialect: a.dialect}}
 	if a.dialect == migrations.Postgres {
 		err = s.openPostgres(ctx, a, o.MaxConns)
 	} else {

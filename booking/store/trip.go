@@ -19,11 +19,10 @@ import (
 type transaction struct {
 	*gorm.DB
 
-	dialect migrations.Dialect
-	conn    *sql.Conn
-	sql     *sql.Tx
-	ways    *ways
-	begun   bool // a trip was made
+	conn  *sql.Conn
+	sql   *sql.Tx
+	ways  *ways
+	begun bool // a trip was made
 }
 
 // plansOnce has PostgreSQL plan the transaction's statements once for a connection
@@ -53,7 +52,7 @@ func (s *Store) inTrips(ctx context.Context, fn func(tx *transaction) error) (er
 	defer func() { _ = tx.Rollback() }() // nothing to do after a commit
 	g := s.write.Session(&gorm.Session{Context: ctx, NewDB: true})
 	g.Statement.ConnPool = tx
-	if err := fn(&transaction{DB: g.Session(fresh), dialect: s.dialect, conn: conn, sql: tx, ways: &s.ways}); err != nil {
+	if err := fn(&transaction{DB: g.Session(fresh), conn: conn, sql: tx, ways: &s.ways}); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -96,7 +95,7 @@ func query[R interface{ TableName() string }](t *trip, text string, args ...any)
 	table := tableOf[R]()
 	out = new([]R)
 	t.steps = append(t.steps, &step{
-		text: t.tx.ways.text(t.tx.dialect, text), args: args, want: -1, what: "read " + table.name,
+		text: t.tx.ways.text(text), args: args, want: -1, what: "read " + table.name,
 		each: func(values []any) error {
 			var row R
 			if err := table.fill(reflect.ValueOf(&row).Elem(), values); err != nil {
@@ -111,7 +110,7 @@ func query[R interface{ TableName() string }](t *trip, text string, args ...any)
 
 // write executes a statement that must touch want rows; below 0 for any number.
 func (t *trip) write(want int64, what, text string, args ...any) {
-	t.steps = append(t.steps, &step{text: t.tx.ways.text(t.tx.dialect, text), args: args, want: want, what: what})
+	t.steps = append(t.steps, &step{text: t.tx.ways.text(text), args: args, want: want, what: what})
 }
 
 // insertRows writes new rows; with keys, rows of the same keys are replaced whole.
@@ -120,7 +119,7 @@ func insertRows[R interface{ TableName() string }](t *trip, rows []R, keys ...st
 		return
 	}
 	table := tableOf[R]()
-	s := &step{table: table, want: -1, what: "write " + table.name, text: t.tx.ways.insertion(t.tx.dialect, table, keys, len(rows) == 1)}
+	s := &step{table: table, want: -1, what: "write " + table.name, text: t.tx.ways.insertion(table, keys, len(rows) == 1)}
 	for i := range rows {
 		values, err := table.values(reflect.ValueOf(&rows[i]).Elem())
 		if err != nil {
@@ -137,7 +136,7 @@ func (t *trip) make() error {
 	if t.err != nil || len(t.steps) == 0 {
 		return t.err
 	}
-	if !t.tx.begun && t.tx.dialect == migrations.Postgres {
+	if !t.tx.begun && t.tx.ways.dialect == migrations.Postgres {
 		t.steps = append([]*step{{text: plansOnce, want: -1, what: "plan once"}}, t.steps...)
 	}
 	t.tx.begun = true
@@ -150,7 +149,7 @@ func (t *trip) make() error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if t.tx.dialect == migrations.Postgres {
+		if t.tx.ways.dialect == migrations.Postgres {
 			return sendPostgres(ctx, driverConn, t.steps)
 		}
 		return t.tx.ways.sendSQLite(ctx, driverConn, t.steps)
@@ -159,6 +158,7 @@ func (t *trip) make() error {
 
 // ways are the statements' texts for the dialect, and what is prepared of them.
 type ways struct {
+	dialect  migrations.Dialect
 	texts    memo[string, string] // by how they were written
 	prepared prepared
 	// How many were made, for tests that none becomes too many.
@@ -166,9 +166,9 @@ type ways struct {
 }
 
 // text writes a statement in the dialect's words.
-func (w *ways) text(d migrations.Dialect, text string) string {
+func (w *ways) text(text string) string {
 	return w.texts.get(text, func() string {
-		if d == migrations.SQLite {
+		if w.dialect == migrations.SQLite {
 			return strings.ReplaceAll(text, "= any(?)", "IN (SELECT value FROM json_each(?))")
 		}
 		return numbered(text)
@@ -194,8 +194,8 @@ func numbered(text string) string {
 // which is half as dear, and more with each column as an array; on SQLite it is
 // executed for one row after the other. Either way its text is the same however
 // many rows there are.
-func (w *ways) insertion(d migrations.Dialect, t *table, keys []string, one bool) string {
-	byValues := one || d == migrations.SQLite
+func (w *ways) insertion(t *table, keys []string, one bool) string {
+	byValues := one || w.dialect == migrations.SQLite
 	return w.texts.get(fmt.Sprint("insert ", t.name, keys, byValues), func() string {
 		text := `INSERT INTO "` + t.name + `" (` + t.list("") + ") "
 		if byValues {
@@ -207,7 +207,7 @@ func (w *ways) insertion(d migrations.Dialect, t *table, keys []string, one bool
 			}
 			text += "SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ")"
 		}
-		if d == migrations.Postgres {
+		if w.dialect == migrations.Postgres {
 			text = numbered(text)
 		}
 		if len(keys) == 0 {

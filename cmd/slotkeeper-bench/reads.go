@@ -96,19 +96,7 @@ func (p past) weekly(n int) window {
 
 // whole reads a window page by page, as the calendar's page does.
 func whole[T any](ctx context.Context, w window, list func(context.Context, booking.Filter, booking.Page) (booking.List[T], error)) ([]T, error) {
-	var all []T
-	p := booking.Page{Limit: booking.MaxLimit}
-	for {
-		l, err := list(ctx, booking.Filter{From: &w.from, To: &w.to}, p)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, l.Items...)
-		if l.Next == "" {
-			return all, nil
-		}
-		p.Cursor = l.Next
-	}
+	return booking.Whole(ctx, booking.Filter{From: &w.from, To: &w.to}, list)
 }
 
 // compare reads week after week in both ways, each first in turn, and holds what

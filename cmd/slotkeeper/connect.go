@@ -304,7 +304,7 @@ type connectionJSON struct {
 func (c *cli) connectionJSON(conn providers.Connection) connectionJSON {
 	return connectionJSON{
 		ID: conn.ID, Provider: conn.Provider, Name: conn.Name, APIBase: conn.APIBase,
-		WebhookURL:   c.cfg.publicURL.JoinPath("webhooks", conn.Provider, conn.ID.String()).String(),
+		WebhookURL:   conn.WebhookURL(c.cfg.publicURL),
 		Disconnected: conn.DisconnectedAt != nil, Subscribed: conn.Subscription == providers.Registered,
 		State: string(conn.State(c.now())), Owner: cmp.Or(conn.Owner.Name, conn.Owner.Email), Failure: conn.Health.Failure,
 		DownSince: conn.DownSince(), Failures: conn.Health.Failures, LastDeliveryAt: conn.LastDeliveryAt,

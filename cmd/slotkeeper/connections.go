@@ -74,19 +74,13 @@ with the new one: what it signs with now would no longer be accepted.`,
 				return noConnection("connection", id, err)
 			}
 			out := c.connectionJSON(conn)
-			if *finish && conn.Subscription == providers.Registered && !conn.SecretFixed(adapters(&c.cfg)[conn.Provider]) {
+			if *finish {
 				return c.withEngine(cmd.Context(), inst, func(e *engine) error {
 					if err := e.accounts.FinishRotation(cmd.Context(), id); err != nil {
 						return err
 					}
 					return c.printJSON(out)
 				})
-			}
-			if *finish {
-				if err := inst.store.DropPreviousSecret(cmd.Context(), id); err != nil {
-					return err
-				}
-				return c.printJSON(out)
 			}
 			if conn.SecretFixed(adapters(&c.cfg)[conn.Provider]) {
 				return &booking.ConflictError{Detail: "the provider signs with a key that is not ours to change: make another there, and give it with connect " + conn.Provider + " --reconnect " + conn.ID.String()}

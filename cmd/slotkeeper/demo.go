@@ -67,7 +67,7 @@ func (c *cli) tell(ctx context.Context, inst *installation) error {
 	counts := map[string]int{}
 	for _, p := range demoStory(c.now().In(time.Local)) {
 		conn := conns[p.provider]
-		url := c.cfg.publicURL.JoinPath("webhooks", conn.Provider, conn.ID.String()).String()
+		url := conn.WebhookURL(c.cfg.publicURL)
 		for range 1 + p.copies {
 			answer, status, err := post(ctx, url, p.body, all[p.provider].Sign(p.body, conn.Secrets.Current, c.now()))
 			if err != nil {

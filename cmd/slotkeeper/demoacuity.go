@@ -47,7 +47,7 @@ func (c *cli) tellAcuity(ctx context.Context, inst *installation, ac *acuitytest
 	if err := inst.store.CreateConnection(ctx, conn); err != nil {
 		return err
 	}
-	ac.AddHook(acuitytest.Hook{URL: c.cfg.publicURL.JoinPath("webhooks", acuity.Name, conn.ID.String()).String(), Key: demoAcuityKey})
+	ac.AddHook(acuitytest.Hook{URL: conn.WebhookURL(c.cfg.publicURL), Key: demoAcuityKey})
 	posts, err := bookAtAcuity(ac, demoDay{day: c.now().In(time.Local).AddDate(0, 0, 2), now: c.now()})
 	if err != nil {
 		return err

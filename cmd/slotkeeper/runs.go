@@ -139,17 +139,8 @@ func (c *cli) workOn(ctx context.Context, inst *installation, e *engine, r booki
 	case err != nil:
 		return r, err
 	}
-	runs, err := inst.store.Runs(ctx, r.ConnectionID, 50)
-	if err != nil {
+	if r, err = inst.store.Run(ctx, r.ID); err != nil || r.Status != booking.RunRunning {
 		return r, err
-	}
-	for _, known := range runs {
-		if known.ID == r.ID {
-			r = known
-		}
-	}
-	if r.Status != booking.RunRunning {
-		return r, nil
 	}
 	conn, err := inst.store.Connection(ctx, r.ConnectionID)
 	if err != nil {

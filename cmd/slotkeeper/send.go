@@ -61,8 +61,7 @@ it to the running server. FILE - is the standard input. The answer is printed.`,
 				return &booking.InvalidError{Field: "--url", Detail: "give it as http(s)://host[:port]"}
 			}
 		}
-		target := base.JoinPath("webhooks", conn.Provider, conn.ID.String()).String()
-		return c.post(cmd.Context(), target, body, adapter.Sign(body, conn.Secrets.Current, c.now()))
+		return c.post(cmd.Context(), conn.WebhookURL(base), body, adapter.Sign(body, conn.Secrets.Current, c.now()))
 	}
 	return cmd
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"slotkeeper/providers"
@@ -43,6 +44,18 @@ func newAPI(client *http.Client, c providers.Connection) *api {
 
 func (a *api) get(ctx context.Context, path string, query url.Values, limit int64) (providers.Value, error) {
 	return a.do(ctx, http.MethodGet, path, query, nil, limit)
+}
+
+// list asks for a list, whose members are called what.
+func (a *api) list(ctx context.Context, path string, query url.Values, limit int64, what string) ([]providers.Value, error) {
+	answer, err := a.get(ctx, path, query, limit)
+	if err != nil {
+		return nil, err
+	}
+	if !answer.Array() {
+		return nil, providers.BadAnswer("it is not a list of " + what)
+	}
+	return slices.Collect(answer.Items()), nil
 }
 
 func (a *api) do(ctx context.Context, method, path string, query url.Values, body any, limit int64) (providers.Value, error) {

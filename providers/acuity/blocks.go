@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
@@ -114,12 +113,5 @@ func (r *blockReader) list(ctx context.Context, from, to time.Time, calendarID s
 	if calendarID != "" {
 		query.Set("calendarID", calendarID)
 	}
-	answer, err := r.api.get(ctx, "/blocks", query, maxBlocks)
-	if err != nil {
-		return nil, err
-	}
-	if !answer.Array() {
-		return nil, providers.BadAnswer("it is not a list of blocks")
-	}
-	return slices.Collect(answer.Items()), nil
+	return r.api.list(ctx, "/blocks", query, maxBlocks, "blocks")
 }

@@ -148,15 +148,12 @@ type calendar struct {
 
 // listCalendars asks for all; the API has no pages of them.
 func listCalendars(ctx context.Context, a *api) ([]calendar, error) {
-	answer, err := a.get(ctx, "/calendars", nil, maxCalendars)
+	answer, err := a.list(ctx, "/calendars", nil, maxCalendars, "calendars")
 	if err != nil {
 		return nil, err
 	}
-	if !answer.Array() {
-		return nil, providers.BadAnswer("it is not a list of calendars")
-	}
 	var all []calendar
-	for listed := range answer.Items() {
+	for _, listed := range answer {
 		var id, rest providers.Fields
 		c := calendar{id: number(&id, listed.Get("id"), "id")}
 		if id.Fault() != nil {

@@ -3,7 +3,6 @@ package acuity
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -100,14 +99,7 @@ func (r *dayReader) list(ctx context.Context, calendarID, typeID, direction stri
 	if typeID != "" {
 		query.Set("appointmentTypeID", typeID)
 	}
-	answer, err := r.api.get(ctx, "/appointments", query, maxAppointments)
-	if err != nil {
-		return nil, err
-	}
-	if !answer.Array() {
-		return nil, providers.BadAnswer("it is not a list of appointments")
-	}
-	return slices.Collect(answer.Items()), nil
+	return r.api.list(ctx, "/appointments", query, maxAppointments, "appointments")
 }
 
 // add keeps each appointment once, as the newest answer has it. One without an id
@@ -171,12 +163,6 @@ func calendarIDs(ctx context.Context, a *api) ([]string, error) {
 }
 
 func typeIDs(ctx context.Context, a *api) ([]string, error) {
-	answer, err := a.do(ctx, http.MethodGet, "/appointment-types", nil, nil, maxCalendars)
-	if err != nil {
-		return nil, err
-	}
-	if !answer.Array() {
-		return nil, providers.BadAnswer("it is not a list of appointment types")
-	}
-	return withNamed(nil, slices.Collect(answer.Items()), "id"), nil
+	listed, err := a.list(ctx, "/appointment-types", nil, maxCalendars, "appointment types")
+	return withNamed(nil, listed, "id"), err
 }

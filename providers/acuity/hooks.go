@@ -31,15 +31,12 @@ func (*Provider) Hooks(ctx context.Context, client *http.Client, c providers.Con
 }
 
 func (a *api) hooks(ctx context.Context, target string) ([]providers.Hook, error) {
-	answer, err := a.get(ctx, "/webhooks", nil, maxHooks)
+	answer, err := a.list(ctx, "/webhooks", nil, maxHooks, "webhooks")
 	if err != nil {
 		return nil, err
 	}
-	if !answer.Array() {
-		return nil, providers.BadAnswer("it is not a list of webhooks")
-	}
 	var all []providers.Hook
-	for listed := range answer.Items() {
+	for _, listed := range answer {
 		if listed.Get("target").Text() != target {
 			continue
 		}
