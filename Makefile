@@ -15,6 +15,8 @@ BENCHTIME ?= 5s
 ROUNDS ?= 3
 GROWTH ?= 1000000
 ONLY ?=
+# Where pictures of the pages go.
+SHOTS ?= shots
 # For one package or test: make test PKG=./web/... RUN=TestAckContract
 PKG ?= ./...
 RUN ?= .
@@ -27,7 +29,7 @@ ORDERS := go test -count=1 -timeout 10m -run TestOrderDoesNotMatter -v ./booking
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo build test check soak bench fuzz lint vet fmt vuln clean
+.PHONY: help run demo build test shots check soak bench fuzz lint vet fmt vuln clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -43,7 +45,12 @@ build: ## Build bin/slotkeeper, one static file
 	go build -trimpath -ldflags '-s -w -X main.release=$(VERSION)' -o bin/slotkeeper ./cmd/slotkeeper
 
 test: ## Run all tests, with the race detector, on SQLite and PostgreSQL
+	-@.ci/axe-core >/dev/null # what needs it says so, if it is not to be had
 	.ci/with-postgres sh -c "$(ORDERS) env $(RACE) -timeout 14m $(PKG)"
+
+shots: ## Take pictures of all pages, in all languages, into SHOTS (./shots)
+	@.ci/install-tools && .ci/axe-core >/dev/null
+	SLOTKEEPER_SHOTS='$(abspath $(SHOTS))' go test -count=1 -timeout 40m -v -run '^TestShots$$' ./cmd/slotkeeper
 
 check: vet lint ## Formatting, vet, linters and the quick tests: before each commit
 	.ci/with-postgres go test -short -timeout 5m $(PKG)
@@ -71,4 +78,4 @@ vuln: ## Look for known vulnerabilities (needs the network)
 	go run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./...
 
 clean: ## Remove what was built
-	rm -rf bin
+	rm -rf bin shots

@@ -31,6 +31,8 @@ type work struct {
 	order       []ReceiptKey // of new receipts
 	// unkept are those of reads that found nothing new.
 	unkept map[uuid.UUID]bool
+	// again says that the event is one of a receipt that has had its verdict.
+	again bool
 
 	receipts    *rows[ReceiptKey, Receipt]
 	bookings    *rows[uuid.UUID, Booking]
@@ -83,6 +85,9 @@ func (w *work) drop() {
 // member decides one delivery of the set.
 func (w *work) member(d Delivery) (a Answer) {
 	key, r, known := w.receiptOf(d)
+	if known && d.Replays {
+		return w.replayed(d, key, r)
+	}
 	if known && (!d.Settles || !r.open()) {
 		return Answer{ReceiptID: r.ID, Status: StatusDuplicate, Original: r.Status, Reason: r.Reason, Code: r.Code, Error: r.Error}
 	}

@@ -19,17 +19,19 @@ const EffectCancel EffectKind = "cancel_at_provider"
 type EffectStatus string
 
 // An effect is pending until it is tried, failed while it is to be tried again,
-// and ends done, or dead: given up until a person has it tried again.
+// and ends done, or dead: given up until a person has it tried again. What was
+// withdrawn was taken back before it was done, and stays so.
 const (
-	EffectPending EffectStatus = "pending"
-	EffectFailed  EffectStatus = "failed"
-	EffectDone    EffectStatus = "done"
-	EffectDead    EffectStatus = "dead"
+	EffectPending   EffectStatus = "pending"
+	EffectFailed    EffectStatus = "failed"
+	EffectDone      EffectStatus = "done"
+	EffectDead      EffectStatus = "dead"
+	EffectWithdrawn EffectStatus = "withdrawn"
 )
 
 // EffectStatuses are all of them.
 func EffectStatuses() []EffectStatus {
-	return []EffectStatus{EffectPending, EffectFailed, EffectDone, EffectDead}
+	return []EffectStatus{EffectPending, EffectFailed, EffectDone, EffectDead, EffectWithdrawn}
 }
 
 // Open tells whether the effect is still to be done by itself.
@@ -69,8 +71,8 @@ type Effect struct {
 	Before    int
 	Error     string // of the newest try that failed
 	CreatedAt time.Time
-	DueAt     time.Time // when it is tried next, while open
-	DoneAt    *time.Time
+	DueAt     time.Time  // when it is tried next, while open
+	DoneAt    *time.Time // when it was done or withdrawn
 	// Payload is what the doing needs and others need not see. It is kept sealed,
 	// and only read by whoever does the effect.
 	Payload []byte
@@ -103,7 +105,21 @@ type CancelOrder struct {
 	// Affected are the bookings that whoever asked was shown: no other may be
 	// canceled with them.
 	Affected []uuid.UUID `json:"affected"`
+	// Accepted are those of Affected whose overlap was accepted when they were shown.
+	// One that is accepted later is to be kept.
+	Accepted []uuid.UUID `json:"accepted,omitempty"`
 	Message  string      `json:"message,omitempty"`
+}
+
+// Order is the payload of a cancel as it is planned.
+func (p CancelPlan) Order(message string) CancelOrder {
+	o := CancelOrder{Affected: p.IDs(), Message: message}
+	for _, b := range p.Affected {
+		if b.OverlapAccepted {
+			o.Accepted = append(o.Accepted, b.ID)
+		}
+	}
+	return o
 }
 
 // CancelTarget is the provider's address of what a cancel is for.
@@ -129,6 +145,9 @@ type CancelPlan struct {
 	Seatless bool
 	// Open says that a cancel is under way already.
 	Open bool
+	// Keyless says that the connection has nothing to call its API with: it takes
+	// posts alone.
+	Keyless bool
 }
 
 // MaxMessage is the longest message to those who are affected, in characters.
@@ -177,6 +196,8 @@ func (p CancelPlan) Refuse() error {
 		return ErrAlreadyAsked
 	case p.ConnectionID == uuid.Nil:
 		return &CannotCancelError{Detail: "no account that was told of the booking is connected: reconnect it, or cancel in the provider's own pages"}
+	case p.Keyless:
+		return errKeyless
 	case p.Seatless:
 		return errSeatless
 	}
@@ -205,6 +226,8 @@ func (o CancelOrder) Stands(p CancelPlan) (bool, error) {
 		return false, ErrMovedAway
 	case slices.ContainsFunc(p.Affected, func(b View) bool { return !slices.Contains(o.Affected, b.ID) }):
 		return false, ErrJoined
+	case slices.ContainsFunc(p.Affected, func(b View) bool { return b.OverlapAccepted && !slices.Contains(o.Accepted, b.ID) }):
+		return false, ErrAcceptedMeanwhile
 	case p.Seatless && p.Booking.Status != Canceled:
 		return false, errSeatless
 	}

@@ -18,12 +18,17 @@ type CannotCancelError struct{ Detail string }
 
 func (e *CannotCancelError) Error() string { return e.Detail }
 
+var errKeyless = &CannotCancelError{Detail: "the connection has no API credentials: connect it again with them, or cancel in the provider's own pages"}
+
 var errSeatless = &CannotCancelError{Detail: "the seat cannot be told from the others, for its e-mail is not known: cancel it in the provider's own pages"}
 
 // Why a cancel that was agreed to is not carried out.
 var (
-	ErrJoined    = errors.New("somebody else has joined since the cancellation was confirmed and would be canceled too: nothing was done, look at it again")
-	ErrMovedAway = errors.New("the booking was rescheduled meanwhile: nothing was done, look at the new one")
+	ErrJoined = errors.New("somebody else has joined since the cancellation was confirmed and would be canceled too: nothing was done, look at it again")
+	// ErrAcceptedMeanwhile also ends a cancel that was asked for at the very moment at
+	// which the overlap was accepted.
+	ErrAcceptedMeanwhile = errors.New("the overlap was accepted since the cancellation was confirmed: nothing was done, cancel it again if that is still meant")
+	ErrMovedAway         = errors.New("the booking was rescheduled meanwhile: nothing was done, look at the new one")
 )
 
 // UnconfirmedError says that a cancel goes further than was agreed to.
@@ -35,6 +40,14 @@ type UnconfirmedError struct {
 func (e *UnconfirmedError) Error() string {
 	return fmt.Sprintf("it cancels %d bookings: confirm that number", e.Affected)
 }
+
+// Why an effect is not withdrawn.
+var (
+	ErrNothingToWithdraw = errors.New("the effect is not to be done any more")
+	// ErrBeingTried says that it is too late or too early to tell: in a moment it is
+	// done, or waits for its next try and can be withdrawn.
+	ErrBeingTried = errors.New("the cancel is being tried at the provider at this moment: look again in a moment")
+)
 
 // ErrNothingToRetry says that an effect is done or about to be tried.
 var ErrNothingToRetry = errors.New("the effect is done, or is being tried now")

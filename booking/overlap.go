@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -174,7 +175,7 @@ const MaxOverlapReason = 500
 
 // OverlapReason is a reason as it is kept, or what is wrong with it.
 func OverlapReason(said string) (string, error) {
-	said = strings.TrimSpace(said)
+	said = strings.TrimFunc(said, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 	switch {
 	case said == "":
 		return "", &InvalidError{Field: "reason", Detail: "must not be empty"}

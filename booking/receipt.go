@@ -54,6 +54,9 @@ type Delivery struct {
 	// settles it: what was fetched for a pending one, or another try of one that
 	// could not be applied.
 	Settles bool
+	// Replays says that the receipt is stored, whatever became of it, and is decided
+	// once more by today's code. It comes with Settles.
+	Replays bool
 	// Read says that the event was read from the provider's API by us, and not told:
 	// when it changes nothing that people see, what it says is kept, and no receipt.
 	Read bool
@@ -84,8 +87,13 @@ type Post struct {
 	Delivery
 	// Body is what was received, raw; it is sealed before it is stored.
 	Body []byte
+	// Erased says that the body is about somebody who was erased: of it, and of the
+	// snapshot, only the SHA-256 is kept.
+	Erased bool
 	// Snapshot is what was fetched for the receipt, sealed as well; nil for none.
-	Snapshot []byte
+	// SnapshotAt is the ticket of its fetch, the clock of all that it says.
+	Snapshot   []byte
+	SnapshotAt time.Time
 	// Header holds what is worth keeping of the request's header, without
 	// anything secret: content type, user agent, the provider's own names.
 	Header map[string]string

@@ -22,15 +22,17 @@ func RunKinds() []RunKind { return []RunKind{RunBackfill, RunReconcile} }
 // RunStatus is how far a run is.
 type RunStatus string
 
-// A failed run is not taken up again by itself; the next one is.
+// A run that failed, or that somebody had stopped, is not taken up again; the next
+// one begins anew.
 const (
 	RunRunning RunStatus = "running"
 	RunDone    RunStatus = "done"
 	RunFailed  RunStatus = "failed"
+	RunStopped RunStatus = "stopped"
 )
 
 // RunStatuses are all there are.
-func RunStatuses() []RunStatus { return []RunStatus{RunRunning, RunDone, RunFailed} }
+func RunStatuses() []RunStatus { return []RunStatus{RunRunning, RunDone, RunFailed, RunStopped} }
 
 // The actors of runs.
 const (

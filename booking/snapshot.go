@@ -8,7 +8,10 @@ func (w *work) compare(e *Event) *Event {
 	c := *e
 	c.Kind, c.Confirmed = KindCreated, true
 	b, known := w.row(Ref{e.Source, e.ExternalID})
-	if !known || b.Status == Canceled || b.Status == Pending {
+	// A replay must not say what it said before with a later clock: a create's is the
+	// earliest of its time.
+	said := w.again && !e.At.After(b.SessionAt.At)
+	if !known || b.Status == Canceled || b.Status == Pending || said {
 		return &c
 	}
 	c.Kind = KindDetails

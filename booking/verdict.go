@@ -115,6 +115,9 @@ func visible(b Booking) Booking {
 // accepted comes after what made it conflicted.
 func (t *turn) writeTransitions() {
 	for _, en := range slices.Concat(t.entries, t.accepted) {
+		if t.again && en.outcome == Rejected {
+			continue
+		}
 		if b, ok := t.bookings.get(en.booking); ok && en.open {
 			en.to = b.Status
 		}

@@ -81,6 +81,14 @@ type TransitionView struct {
 	ReceiptKind Kind
 	// ConnectionID is whose delivery caused it; the zero id of what no delivery did.
 	ConnectionID uuid.UUID
+	// Note is why a person did it, in their own words; "" for none.
+	Note string
+}
+
+// AcceptedByHand tells whether a person or a program accepted an overlap by it, and
+// no rule did.
+func (t *TransitionView) AcceptedByHand() bool {
+	return t.Event == AcceptOverlap && t.Outcome == Applied && t.Actor != ActorSystem
 }
 
 // ResourceView is a resource with the identities that map to it.
@@ -102,6 +110,9 @@ type UnmappedView struct {
 // of bookings and slots what overlaps [From, To), of transitions and receipts
 // what was recorded or received in it.
 type Filter struct {
+	// Scope is what whoever asks may see: it narrows bookings, slots, transitions and
+	// resources, and a text finds nothing by what is hidden.
+	Scope        Scope
 	From         *time.Time
 	To           *time.Time
 	ResourceID   *uuid.UUID
@@ -112,9 +123,11 @@ type Filter struct {
 	Host *IdentityKey
 	// ReceiptID narrows transitions to one receipt's.
 	ReceiptID *uuid.UUID
-	Statuses  []string
-	Outcome   Outcome
-	Reason    Reason
+	// Kind narrows receipts to those of one kind.
+	Kind     Kind
+	Statuses []string
+	Outcome  Outcome
+	Reason   Reason
 	// OpenConflicts narrows bookings to the conflicted whose overlap nobody
 	// accepted.
 	OpenConflicts bool
@@ -127,9 +140,11 @@ type Filter struct {
 	// Actor narrows transitions to who made them: one actor, or with "user" or
 	// "token" alone any person or any token.
 	Actor string
-	// Text narrows transitions to those of bookings that have it in title,
-	// external id, or the invitee's name or e-mail, in whatever case. What is
-	// exactly the id of bookings finds only those.
+	// Text narrows bookings to those that have it in title, external id, or the
+	// invitee's name or e-mail, in whatever case, and transitions to those of such
+	// bookings. There what is exactly the id of bookings finds only those. Of receipts it finds those whose
+	// id or event key it is, and those about a booking whose id it is. Where names
+	// are hidden, ids are all that it finds by: a title may have the name in it.
 	Text string
 }
 
@@ -211,9 +226,10 @@ type Failing struct {
 }
 
 // Backlog is what was received and is not settled: the number of receipts that
-// are pending, failed or dead, by status, and when the oldest came that is still
-// tried.
+// are pending, failed or dead, by status, and of those that are still tried when
+// the oldest came, and which it is.
 type Backlog struct {
-	Open   map[ReceiptStatus]int
-	Oldest *time.Time
+	Open     map[ReceiptStatus]int
+	Oldest   *time.Time
+	OldestID uuid.UUID
 }

@@ -10,8 +10,21 @@ import (
 type Span struct {
 	Start time.Time
 	End   time.Time
-	// First asks to be shown when not everything that overlaps fits beside it.
+	// First asks to be shown when not everything that overlaps fits beside it; Last
+	// lets all others be shown before it.
 	First bool
+	Last  bool
+}
+
+// rank orders those that want a column.
+func (s Span) rank() int {
+	switch {
+	case s.First:
+		return 0
+	case s.Last:
+		return 2
+	}
+	return 1
 }
 
 // Overlaps tells whether the span and [from, to) share an instant. A span
@@ -27,7 +40,8 @@ func (s Span) Overlaps(from, to time.Time) bool {
 type Placed struct {
 	// Index of the entry among those that were given.
 	Index int
-	// Top and Height are real time from the day's beginning.
+	// Top and Height are real time from the day's beginning. A short entry is higher
+	// than it is long where nothing follows it.
 	Top    time.Duration
 	Height time.Duration
 	// Column of Columns that share the width, from 0.
@@ -57,7 +71,9 @@ type Layout struct {
 
 // Grid says how a day is laid out.
 type Grid struct {
-	// Least is the height below which nobody could hit an entry.
+	// Least is the height below which nobody could hit an entry: it gets as much of
+	// it as is free behind it. Never more, and never a column of its own for it, since
+	// what stands side by side is read as an overlap.
 	Least time.Duration
 	// Columns is how many entries may stand side by side; one of them is given
 	// up for "more" when there are others. At least 2.
@@ -79,11 +95,12 @@ func (g Grid) Place(d Day, spans []Span) Layout {
 			out.AllDay = append(out.AllDay, i)
 			continue
 		}
-		boxes = append(boxes, g.box(d, i, s))
+		boxes = append(boxes, newBox(d, i, s))
 	}
 	slices.SortStableFunc(boxes, func(a, b box) int {
 		return cmp.Or(cmp.Compare(a.Top, b.Top), cmp.Compare(b.Height, a.Height))
 	})
+	g.grow(boxes, d.Length())
 	for _, cluster := range clusters(boxes) {
 		placed, more := g.columns(cluster)
 		out.Placed = append(out.Placed, placed...)
@@ -94,25 +111,66 @@ func (g Grid) Place(d Day, spans []Span) Layout {
 	return out
 }
 
+// shortest is how long an entry at least is held to be: two instants at once are
+// side by side.
+const shortest = 5 * time.Minute
+
 // box is an entry with its place before it has a column.
 type box struct {
 	Placed
-	first bool
+	// from and to are what it really takes, whatever it is drawn as.
+	from time.Duration
+	to   time.Duration
+	rank int
 }
 
+func (b *box) overlaps(o *box) bool { return b.from < o.to && o.from < b.to }
+
+// bottom is where it ends as it is drawn.
 func (b *box) bottom() time.Duration { return b.Top + b.Height }
 
-func (g Grid) box(d Day, i int, s Span) box {
-	top, bottom := d.Offset(s.Start), d.Offset(s.End)
-	height := max(bottom-top, min(g.Least, d.Length()))
-	// A short one just before midnight grows upwards.
-	top = min(top, d.Length()-height)
+func newBox(d Day, i int, s Span) box {
+	from, to := d.Offset(s.Start), d.Offset(s.End)
+	if to-from < shortest {
+		from = max(min(from, d.Length()-shortest), 0)
+		to = min(from+shortest, d.Length())
+	}
 	return box{
 		Placed: Placed{
-			Index: i, Top: top, Height: height,
+			Index: i, Top: from, Height: to - from,
 			Before: s.Start.Before(d.Start), After: s.End.After(d.End),
 		},
-		first: s.First,
+		from: from, to: to, rank: s.rank(),
+	}
+}
+
+// grow makes short boxes, which are in order, as high as there is room for behind
+// them; before the day's end they grow upwards.
+func (g Grid) grow(boxes []box, length time.Duration) {
+	for i := range boxes {
+		b := &boxes[i]
+		limit := length
+		for _, next := range boxes[i+1:] {
+			if next.from >= b.to {
+				limit = next.from
+				break
+			}
+		}
+		b.Height = max(b.Height, min(g.Least, limit-b.Top))
+	}
+	for i := range boxes {
+		b := &boxes[i]
+		if b.Height >= g.Least || b.bottom() < length {
+			continue
+		}
+		var above time.Duration
+		for _, o := range boxes {
+			if o.to <= b.from {
+				above = max(above, o.bottom())
+			}
+		}
+		b.Top = max(length-g.Least, above, 0)
+		b.Height = length - b.Top
 	}
 }
 
@@ -122,19 +180,19 @@ func clusters(boxes []box) [][]box {
 	var out [][]box
 	var end time.Duration
 	for _, b := range boxes {
-		if len(out) == 0 || b.Top >= end {
+		if len(out) == 0 || b.from >= end {
 			out = append(out, nil)
 			end = 0
 		}
 		out[len(out)-1] = append(out[len(out)-1], b)
-		end = max(end, b.bottom())
+		end = max(end, b.to)
 	}
 	return out
 }
 
 // columns gives each box of a cluster the first column that is free there. When
-// that takes too many, those that ask to be shown choose first, and what is left
-// is counted as more.
+// that takes too many, those that ask to be shown choose first and those that let
+// others go before them last, and what is left is counted as more.
 func (g Grid) columns(cluster []box) ([]Placed, More) {
 	order := make([]*box, len(cluster))
 	for i := range cluster {
@@ -144,15 +202,7 @@ func (g Grid) columns(cluster []box) ([]Placed, More) {
 	if used <= g.Columns {
 		return g.finish(cluster, used), More{}
 	}
-	slices.SortStableFunc(order, func(a, b *box) int {
-		switch {
-		case a.first == b.first:
-			return 0
-		case a.first:
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(order, func(a, b *box) int { return cmp.Compare(a.rank, b.rank) })
 	assign(order)
 	more := More{Top: cluster[0].Top, Columns: g.Columns}
 	var bottom time.Duration
@@ -176,7 +226,7 @@ func assign(order []*box) (used int) {
 	var taken [][]*box
 	for _, b := range order {
 		column := slices.IndexFunc(taken, func(there []*box) bool {
-			return !slices.ContainsFunc(there, func(o *box) bool { return b.Top < o.bottom() && o.Top < b.bottom() })
+			return !slices.ContainsFunc(there, b.overlaps)
 		})
 		if column < 0 {
 			column = len(taken)

@@ -107,7 +107,27 @@ func TestPlace(t *testing.T) {
 		"short ones are big enough to hit, and do not cover each other": {
 			"UTC", "2026-11-30",
 			[]string{"2026-11-30T10:00:00Z", "2026-11-30T10:05:00Z", "2026-11-30T10:10:00Z", "2026-11-30T10:15:00Z"},
-			[]string{"0 at 10h0m0s for 20m0s in 0/2", "1 at 10h10m0s for 20m0s in 1/2"},
+			[]string{"0 at 10h0m0s for 10m0s in 0/1", "1 at 10h10m0s for 20m0s in 0/1"},
+		},
+		"short ones back to back do not look like an overlap": {
+			"UTC", "2026-11-30",
+			[]string{"2026-11-30T08:00:00Z", "2026-11-30T08:15:00Z", "2026-11-30T08:15:00Z", "2026-11-30T08:30:00Z", "2026-11-30T08:30:00Z", "2026-11-30T08:45:00Z"},
+			[]string{"0 at 8h0m0s for 15m0s in 0/1", "1 at 8h15m0s for 15m0s in 0/1", "2 at 8h30m0s for 20m0s in 0/1"},
+		},
+		"a short one beside a long one grows as far as what follows it": {
+			"UTC", "2026-11-30",
+			[]string{"2026-11-30T10:00:00Z", "2026-11-30T11:00:00Z", "2026-11-30T10:30:00Z", "2026-11-30T10:40:00Z", "2026-11-30T10:45:00Z", "2026-11-30T11:00:00Z"},
+			[]string{"0 at 10h0m0s for 1h0m0s in 0/2", "1 at 10h30m0s for 15m0s in 1/2", "2 at 10h45m0s for 20m0s in 1/2"},
+		},
+		"two instants at once": {
+			"UTC", "2026-11-30",
+			[]string{"2026-11-30T10:00:00Z", "2026-11-30T10:00:00Z", "2026-11-30T10:00:00Z", "2026-11-30T10:00:00Z"},
+			[]string{"0 at 10h0m0s for 20m0s in 0/2", "1 at 10h0m0s for 20m0s in 1/2"},
+		},
+		"two short ones before midnight": {
+			"UTC", "2026-11-30",
+			[]string{"2026-11-30T23:50:00Z", "2026-11-30T23:55:00Z", "2026-11-30T23:55:00Z", "2026-12-01T00:00:00Z"},
+			[]string{"0 at 23h50m0s for 5m0s in 0/1", "1 at 23h55m0s for 5m0s in 0/1"},
 		},
 		"short before midnight": {
 			"UTC", "2026-11-30",

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"slotkeeper/booking"
+	"slotkeeper/booking/access"
 	"slotkeeper/migrations"
 	"slotkeeper/migrations/migratetest"
 	"slotkeeper/providers"
@@ -219,7 +220,8 @@ func closedSets(t *testing.T, d migrations.Dialect) map[string][]string {
 			return err
 		}
 		text, err := fs.ReadFile(dir, path)
-		for _, m := range inList.FindAllStringSubmatch(string(text), -1) {
+		up, _, _ := strings.Cut(string(text), "-- +goose Down")
+		for _, m := range inList.FindAllStringSubmatch(up, -1) {
 			var values []string
 			for v := range strings.SplitSeq(m[2], ",") {
 				values = append(values, strings.Trim(strings.TrimSpace(v), "'"))
@@ -275,12 +277,18 @@ func TestClosedSets(t *testing.T) {
 		"transitions_outcome":          sorted([]booking.Outcome{booking.Applied, booking.Rejected}),
 		"transitions_reason":           reasons,
 		"transitions_actor":            actors,
-		"users_role":                   {"administrator", "operator", "viewer"},
+		"users_role":                   sorted(access.Roles()),
+		"users_first_weekday":          {"0", "1", "6"}, // access.FirstWeekdays
+		"users_appearance":             sorted(access.Appearances()),
+		"role_privacy_role":            sorted(access.HideableRoles()),
 		"api_tokens_scope":             {"admin", "operate", "read"},
 		"connections_subscription":     sorted(providers.Subscriptions()),
 		"runs_kind":                    sorted(booking.RunKinds()),
 		"runs_status":                  sorted(booking.RunStatuses()),
 		"drifts_kind":                  sorted(booking.DriftKinds()),
+		"replays_status":               sorted(booking.RunStatuses()),
+		"retention_runs_kind":          {"erase", "rekey", "retention"}, // the store's own
+		"erased_people_kind":           {"email", "phone"},
 		"effects_status":               sorted(booking.EffectStatuses()),
 		"effects_actor":                actors,
 	}

@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"errors"
 	"net/url"
 	"time"
 
@@ -120,9 +121,37 @@ type Connection struct {
 	Health         Health
 	CreatedAt      time.Time
 	DisconnectedAt *time.Time
+	// ConnectingSince is when somebody began to connect it; nil once that is done. It
+	// takes posts already, and is removed when it is never done.
+	ConnectingSince *time.Time
+	// Generation counts how often its credentials were given: what was found out with
+	// those of before says nothing about it any more.
+	Generation int
 	// LastDeliveryAt is the newest delivery's arrival; nil before the first.
 	LastDeliveryAt *time.Time
 }
+
+// Change is what an act changes of a connection; what is nil stays as it is, so that
+// nobody writes back what another changed meanwhile. New credentials, an end and a
+// new beginning are the next generation.
+type Change struct {
+	Name         *string
+	Secrets      *Secrets
+	API          *Credentials
+	Owner        *Profile
+	Subscription *Subscription
+	ReadFrom     *time.Time
+	Health       *Health
+	// Disconnected is when it was ended, Reopened that it no longer is.
+	Disconnected *time.Time
+	Reopened     bool
+	// Connected says that it is no longer being connected.
+	Connected bool
+}
+
+// ErrConnected says that another connection has the account: two would each know a
+// part of its bookings.
+var ErrConnected = errors.New("another connection has the account")
 
 // DownSince is when the connection stopped working: when the first of the failures
 // in a row came, or its webhook was found gone; nil while it works.

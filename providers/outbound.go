@@ -19,7 +19,7 @@ const (
 	idleTimeout    = 60 * time.Second
 	// leastTimeout keeps a machine that is busy with tests from seeing failures
 	// that are its own, however fast time passes.
-	leastTimeout = 250 * time.Millisecond
+	leastTimeout = time.Second
 
 	maxRedirects    = 3
 	maxHeader       = 64 << 10

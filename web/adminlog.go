@@ -1,13 +1,17 @@
 package web
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"slotkeeper/booking"
@@ -59,7 +63,13 @@ type adminLogRow struct {
 	access.LoggedEntry
 	Who     string
 	Subject subject
-	Facts   []string // name: value
+	Facts   []fact
+}
+
+// fact is one thing that an entry says, Name a message's key's end.
+type fact struct {
+	Name  string
+	Value string
 }
 
 // subject is what an entry is about, with its page where it has one.
@@ -106,10 +116,15 @@ func (s *server) adminLogPage(c echo.Context) error {
 	} else if err != nil {
 		return err
 	}
+	about, err := s.subjectsAbout(ctx, list.Items, l)
+	if err != nil {
+		return err
+	}
 	for _, e := range list.Items {
 		row := adminLogRow{LoggedEntry: e, Who: l.actorName(e.Actor, actors), Subject: subjectOf(e.Subject, actors, names)}
+		row.Subject.Name = cmp.Or(about[e.Subject], row.Subject.Name)
 		for _, name := range slices.Sorted(maps.Keys(e.Detail)) {
-			row.Facts = append(row.Facts, name+": "+e.Detail[name])
+			row.Facts = append(row.Facts, fact{name, factValue(name, e.Detail[name], who)})
 		}
 		v.Rows = append(v.Rows, row)
 	}
@@ -124,6 +139,60 @@ func (s *server) adminLogPage(c echo.Context) error {
 		v.Older = older.Link()
 	}
 	return s.page(c, status, "adminlog", page{Title: "adminlog.title", Section: "audit", Wide: true, Data: v})
+}
+
+// factValue is a fact's value in the viewer's words, where it is one of a set or a
+// time.
+func factValue(name, value string, who viewer) string {
+	switch name {
+	case "role", "provider", "reason", "outcome":
+		return who.language.named(name, value)
+	case "from", "to":
+		if t, err := time.Parse(time.RFC3339Nano, value); err == nil {
+			return who.language.dates.stamp(t.In(who.zone))
+		}
+	}
+	return value
+}
+
+// subjectsAbout names what entries are about that has no name of its own: bookings,
+// and deliveries by the booking that they told of.
+func (s *server) subjectsAbout(ctx context.Context, entries []access.LoggedEntry, l *language) (map[string]string, error) {
+	var bookings, receipts []uuid.UUID
+	for _, e := range entries {
+		kind, text, _ := strings.Cut(e.Subject, ":")
+		id, err := parseID(text)
+		switch {
+		case err != nil:
+		case kind == "booking":
+			bookings = append(bookings, id)
+		case kind == "receipt":
+			receipts = append(receipts, id)
+		}
+	}
+	told, err := s.Records.BookingsOfReceipts(ctx, receipts)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.byID(ctx, append(slices.Concat(slices.Collect(maps.Values(told))...), bookings...))
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	name := func(subject string, id uuid.UUID) {
+		if b, ok := found[id]; ok {
+			out[subject] = fullName(b, l)
+		}
+	}
+	for _, id := range bookings {
+		name("booking:"+id.String(), id)
+	}
+	for receipt, about := range told {
+		if len(about) > 0 {
+			name("receipt:"+receipt.String(), about[0])
+		}
+	}
+	return out, nil
 }
 
 func subjectOf(text string, actors map[booking.Actor]string, names names) subject {
@@ -144,6 +213,8 @@ func subjectOf(text string, actors map[booking.Actor]string, names names) subjec
 		out.Link = "/bookings/" + id
 	case "receipt":
 		out.Link = "/deliveries/" + id
+	case "replay":
+		out.Link = replayLink(parsed)
 	case "resource":
 		// One that was merged away has no page any more.
 		if name = names.resource[parsed]; name != "" {

@@ -37,6 +37,7 @@ func (s *server) api(e *echo.Echo) error {
 	s.registerSlots(api)
 	s.registerTransitions(api)
 	s.registerReceipts(api)
+	s.registerReplays(api)
 	s.registerConnections(api)
 	s.registerResources(api)
 	s.registerEffects(api)
@@ -56,15 +57,16 @@ func (s *server) ownProblems(ctx huma.Context, _ string, v any) (any, error) {
 	return p, nil
 }
 
-// requireToken lets in who holds a token that may read.
+// requireToken lets in who holds a token that may do what the operation is about.
 func (s *server) requireToken(ctx huma.Context, next func(huma.Context)) {
 	c := humaecho.Unwrap(ctx)
-	who, err := s.authenticate(c.Request(), access.View)
+	who, err := s.authenticate(c.Request(), routeAction(ctx.Operation().Method, ctx.Operation().Path))
 	if err != nil {
 		s.handleError(err, c)
 		return
 	}
-	next(huma.WithValue(ctx, keyCaller, caller{Principal: who, remote: c.RealIP()}))
+	ctx = huma.WithValue(ctx, keyCaller, caller{Principal: who, remote: c.RealIP()})
+	next(huma.WithValue(ctx, keyScope, who.Scope))
 }
 
 // caller is who calls the API, and from where.

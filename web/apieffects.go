@@ -18,14 +18,14 @@ type effectJSON struct {
 	BookingID    *uuid.UUID           `json:"booking_id"`
 	ConnectionID *uuid.UUID           `json:"connection_id"`
 	Kind         booking.EffectKind   `json:"kind"`
-	Status       booking.EffectStatus `json:"status" enum:"pending,failed,done,dead" doc:"Failed is tried again at due_at; dead was given up"`
+	Status       booking.EffectStatus `json:"status" enum:"pending,failed,done,dead,withdrawn" doc:"Failed is tried again at due_at; dead was given up; withdrawn was taken back before it was done"`
 	Attempts     int                  `json:"attempts"`
 	Error        *string              `json:"error" doc:"Of the newest try that failed"`
 	Actor        booking.Actor        `json:"actor"`
 	RequestID    string               `json:"request_id"`
 	CreatedAt    time.Time            `json:"created_at"`
 	DueAt        *time.Time           `json:"due_at" doc:"When it is tried next; null when it is not"`
-	DoneAt       *time.Time           `json:"done_at"`
+	DoneAt       *time.Time           `json:"done_at" doc:"When it was done or withdrawn"`
 }
 
 func newEffectJSON(e booking.Effect) effectJSON {
@@ -52,7 +52,7 @@ type cancelInput struct {
 
 func (s *server) registerEffects(api huma.API) {
 	command(s, api, "/bookings/{id}/cancel-at-provider", "cancel-at-provider",
-		"Cancel a booking at its provider. The booking changes when the provider's webhook says so", access.ActAtProvider,
+		"Cancel a booking at its provider. The booking changes when the provider's webhook says so",
 		func(ctx context.Context, by access.By, in *cancelInput) (effectJSON, error) {
 			id, err := in.parse()
 			if err != nil {
@@ -63,13 +63,22 @@ func (s *server) registerEffects(api huma.API) {
 			}, by)
 			return newEffectJSON(e), err
 		})
-	command(s, api, "/effects/{id}/retry", "retry-effect", "Try an effect again that failed or was given up", access.ActAtProvider,
+	command(s, api, "/effects/{id}/retry", "retry-effect", "Try an effect again that failed or was given up",
 		func(ctx context.Context, by access.By, in *PathID) (effectJSON, error) {
 			id, err := in.parse()
 			if err != nil {
 				return effectJSON{}, err
 			}
 			e, err := s.Effects.RetryEffect(ctx, id, s.entry(by))
+			return newEffectJSON(e), err
+		})
+	act(s, api, http.StatusOK, "/effects/{id}/withdraw", "withdraw-effect", "Take back an effect that is still to be done",
+		func(ctx context.Context, by access.By, in *PathID) (effectJSON, error) {
+			id, err := in.parse()
+			if err != nil {
+				return effectJSON{}, err
+			}
+			e, err := s.Effects.WithdrawEffect(ctx, id, s.entry(by))
 			return newEffectJSON(e), err
 		})
 	operation(s, api, "/bookings/{id}/effects", "list-effects", "What was asked to be done at a booking's provider, newest first",
@@ -86,24 +95,25 @@ func (s *server) registerEffects(api huma.API) {
 		})
 }
 
-// command registers a POST that asks for something to be done later, for those who
-// may: its answer is 202.
+// command registers a POST that asks for something to be done later: its answer is
+// 202.
 func command[I, O any](
-	s *server, api huma.API, path, id, summary string, action access.Action, handle func(context.Context, access.By, *I) (O, error),
+	s *server, api huma.API, path, id, summary string, handle func(context.Context, access.By, *I) (O, error),
 ) {
-	act(s, api, http.StatusAccepted, path, id, summary, action, handle)
+	act(s, api, http.StatusAccepted, path, id, summary, handle)
 }
 
-// act registers a POST for those who may, with the status of its answer.
+// act registers a POST with the status of its answer. Who may stands in the table
+// of actions, by its route.
 func act[I, O any](
-	s *server, api huma.API, status int, path, id, summary string, action access.Action, handle func(context.Context, access.By, *I) (O, error),
+	s *server, api huma.API, status int, path, id, summary string, handle func(context.Context, access.By, *I) (O, error),
 ) {
 	op := s.described(api, http.MethodPost, path, id, summary)
 	op.DefaultStatus = status
 	huma.Register(api, op, func(ctx context.Context, in *I) (*output[O], error) {
-		who, _ := ctx.Value(keyCaller).(caller) // without one nothing is allowed
-		if !who.May(action) {
-			return nil, s.apiProblem(ctx, path, errNoRole)
+		who, ok := ctx.Value(keyCaller).(caller)
+		if !ok { // requireToken let nobody in
+			return nil, s.apiProblem(ctx, path, access.ErrBadToken)
 		}
 		out, err := handle(ctx, access.By{Actor: who.Actor(), Remote: who.remote}, in)
 		if err != nil {

@@ -22,7 +22,7 @@ type acceptInput struct {
 
 func (s *server) registerOverlaps(api huma.API) {
 	act(s, api, http.StatusOK, "/bookings/{id}/accept-overlap", "accept-overlap",
-		"Accept that a conflicted booking overlaps another. It stays conflicted, without a slot, and is not listed as open any more", access.AcceptOverlaps,
+		"Accept that a conflicted booking overlaps another. It stays conflicted, without a slot, and is not listed as open any more",
 		func(ctx context.Context, by access.By, in *acceptInput) (bookingJSON, error) {
 			id, err := in.parse()
 			if err != nil {

@@ -205,7 +205,7 @@ func TestAdminLog(t *testing.T) {
 	note("something.new", "odd", nil)
 	res := w.get(t, operator, "/audit?view=admin")
 	wholesome(t, res, "en")
-	has(t, "log", res.body, "Renamed a resource", `<a href="/resources/`+id(10).String()+`">Consulting room</a>`, "was: Room", "192.0.2.7",
+	has(t, "log", res.body, "Renamed a resource", `<a href="/resources/`+id(10).String()+`">Consulting room</a>`, `Before:</span> Room`, "192.0.2.7",
 		`<a href="/bookings/`+id(22).String()+`">`, `<a href="/connections/`+id(1).String()+`">Clinic</a>`, "something.new", "odd", "· budi", "Signed in")
 	res = w.get(t, operator, "/audit?view=admin&action=user.signed_in")
 	has(t, "filtered", res.body, `<strong>Signed in</strong>`, `href="/audit?view=admin"`)

@@ -21,18 +21,6 @@ const exportPause = time.Minute
 
 func exportPath(f auditfile.Format) string { return "/audit/export." + string(f) }
 
-// needs lets in whoever may do it.
-func (s *server) needs(a access.Action) echo.MiddlewareFunc {
-	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error {
-			if !s.viewer(c).may(a) {
-				return errNoRole
-			}
-			return next(c)
-		}
-	}
-}
-
 func (s *server) exportCSV(c echo.Context) error   { return s.exportAudit(c, auditfile.CSV) }
 func (s *server) exportJSONL(c echo.Context) error { return s.exportAudit(c, auditfile.JSONL) }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -24,11 +25,26 @@ type bookingPageView struct {
 	Calendar   string // the calendar around it
 	When       string
 	Theirs     string // when, in the invitee's own zone; "" when that is the viewer's
+	There      string // when, where it takes place; "" when that is one of the two
+	Open       providerPage
+	Fellows    []entry // the others of its meeting
+	May        bookingActions
 	Effects    effectsView
 	Chain      []chainLink
 	Timeline   []timelineItem
 	More       bool // the timeline has older items
+	// Accepted is who accepted that it overlaps; nil for nobody.
+	Accepted *acceptance
+
+	actors   map[booking.Actor]string
+	language *language
 }
+
+// Named is an actor with the name that is known of it.
+func (v bookingPageView) Named(a booking.Actor) string { return v.language.actorName(a, v.actors) }
+
+// By is who made a decision.
+func (v bookingPageView) By(a booking.Actor) string { return v.language.decider(a, v.actors) }
 
 // Seats are a group's; a meeting for one says nothing of them.
 func (v bookingPageView) Seats() *int {
@@ -36,6 +52,26 @@ func (v bookingPageView) Seats() *int {
 		return nil
 	}
 	return v.Capacity
+}
+
+// Taken is how many of the seats are taken, as far as is shown.
+func (v bookingPageView) Taken() int { return len(v.Fellows) + 1 }
+
+// bookingActions are what the viewer may do about the booking here.
+type bookingActions struct {
+	Accept bool // that it overlaps
+}
+
+// Any tells whether there is something to do at all.
+func (v bookingPageView) Any() bool {
+	return v.May.Accept || v.Effects.Cancel != "" || v.Effects.ByHand != ""
+}
+
+// providerPage is where the booking is looked at there.
+type providerPage struct {
+	Link string
+	// Exact says that it is the booking's own page, and not the way in.
+	Exact bool
 }
 
 // chainLink is one booking of a chain of reschedules.
@@ -53,6 +89,15 @@ type timelineItem struct {
 	Transitions []booking.TransitionView
 	Payload     *payload
 	Link        string // shows the payload
+}
+
+// Accepting is the transition by which somebody or a rule accepted the overlap, of an
+// item that no delivery made; nil else.
+func (i timelineItem) Accepting() *booking.TransitionView {
+	if i.Receipt != nil || len(i.Transitions) != 1 || i.Transitions[0].Event != booking.AcceptOverlap || i.Transitions[0].Outcome != booking.Applied {
+		return nil
+	}
+	return &i.Transitions[0]
 }
 
 // payload is what a provider sent, without the secrets in it.
@@ -80,8 +125,25 @@ func (s *server) bookingPage(c echo.Context) error {
 	v := bookingPageView{
 		entry: newEntry(b, q, names, who.language), Connection: names.connection[b.ConnectionID],
 		Calendar: q.Link(), Theirs: theirs(b, q, who.language),
+		May: bookingActions{
+			Accept: b.Status == booking.Conflicted && !b.OverlapAccepted && who.may(access.AcceptOverlaps),
+		},
 	}
-	if b.StartsAt != nil {
+	if v.There, err = s.there(ctx, b, q, who.language); err != nil {
+		return err
+	}
+	if v.Open, err = s.pageAtProvider(ctx, b); err != nil {
+		return err
+	}
+	if v.Fellows, err = s.fellows(ctx, b, window{query: q, names: names, language: who.language}); err != nil {
+		return err
+	}
+	for i := range v.Fellows {
+		v.Fellows[i].Link = bookingLink(v.Fellows[i].ID, q)
+	}
+	if q.back != "" {
+		v.Calendar = "/calendar?" + q.back
+	} else if b.StartsAt != nil {
 		v.Calendar = q.Around(calendar.DateOf(*b.StartsAt, q.Zone))
 	}
 	if err := s.addOthers(ctx, &v.entry, q, who.language); err != nil {
@@ -93,13 +155,24 @@ func (s *server) bookingPage(c echo.Context) error {
 	if v.Chain, err = s.chain(ctx, b, q, names, who.language); err != nil {
 		return err
 	}
-	if v.Effects, err = s.effectsOf(ctx, b, q, who.may(access.ActAtProvider)); err != nil {
+	if v.Effects, err = s.effectsOf(ctx, b, q, names, who.may(access.ActAtProvider)); err != nil {
 		return err
+	}
+	v.language = who.language
+	if v.actors, err = s.Records.Actors(ctx); err != nil {
+		return err
+	}
+	if b.OverlapAccepted {
+		notes, err := s.Overlaps.ConflictNotes(ctx, []uuid.UUID{b.ID})
+		if err != nil {
+			return err
+		}
+		v.Accepted = newAcceptance(notes[b.ID], v.actors, who.language)
 	}
 	if v.Timeline, v.More, err = s.timeline(ctx, b.ID); err != nil {
 		return err
 	}
-	if who.operator() {
+	if who.may(access.ReadRawBodies) {
 		if err := s.openPayload(c, v.Timeline, q); err != nil {
 			return err
 		}
@@ -127,6 +200,54 @@ func theirs(b booking.View, q calendarQuery, l *language) string {
 		return ""
 	}
 	return l.dates.span(b.StartsAt.In(zone), b.EndsAt.In(zone))
+}
+
+// there is the time where the booking takes place, when the resource has a zone of
+// its own that neither the viewer nor the invitee is in.
+func (s *server) there(ctx context.Context, b booking.View, q calendarQuery, l *language) (string, error) {
+	if b.StartsAt == nil || b.EndsAt == nil || len(b.ResourceIDs) == 0 {
+		return "", nil
+	}
+	found, err := s.Records.Resources(ctx, booking.Filter{ResourceID: &b.ResourceIDs[0]}, booking.Page{Limit: 1})
+	if err != nil || len(found.Items) == 0 {
+		return "", err
+	}
+	name := found.Items[0].Timezone
+	if name == "" || name == q.Zone.String() || name == b.Invitee.Timezone {
+		return "", nil
+	}
+	// One that the time zone database knows no more is left out.
+	if zone, err := loadZone(name); err == nil {
+		return l.dates.span(b.StartsAt.In(zone), b.EndsAt.In(zone)), nil
+	}
+	return "", nil
+}
+
+// pageAtProvider is where whoever has an account there finds the booking. Only
+// hosted providers have a known address.
+func (s *server) pageAtProvider(ctx context.Context, b booking.View) (providerPage, error) {
+	provider, known := s.Providers[b.Provider]
+	if !known {
+		return providerPage{}, nil
+	}
+	c, err := s.Records.Connection(ctx, b.ConnectionID)
+	if errors.Is(err, booking.ErrNotFound) {
+		return providerPage{}, nil
+	} else if err != nil {
+		return providerPage{}, err
+	}
+	if c.APIBase != provider.APIBase() {
+		return providerPage{}, nil
+	}
+	switch b.Provider {
+	case "calcom":
+		return providerPage{Link: "https://app.cal.com/booking/" + url.PathEscape(b.ExternalID), Exact: true}, nil
+	case "calendly":
+		return providerPage{Link: "https://calendly.com/app/scheduled_events/user/me"}, nil
+	case "acuity":
+		return providerPage{Link: "https://secure.acuityscheduling.com/"}, nil
+	}
+	return providerPage{}, nil
 }
 
 // chain is the reschedules that the booking belongs to; nil when it stands alone.

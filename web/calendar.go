@@ -13,30 +13,50 @@ import (
 
 	"slotkeeper/booking"
 	"slotkeeper/calendar"
+	"slotkeeper/providers"
 )
 
-// maxShown bounds what one calendar page reads and shows.
-const maxShown = 1000
+// What one calendar page reads, and of a list shows, at most: a grid has room for
+// few and says how many there are besides, a list grows with each.
+const (
+	maxRead  = 6000
+	maxShown = 1000
+)
 
 type calendarView struct {
 	Query      calendarQuery
 	Heading    string
 	WeekNumber int
-	Conflicts  conflictList
-	Days       []agendaDay
-	Week       *weekView
-	Resources  []option
-	Providers  []string
-	Zones      []zoneGroup
-	Statuses   []booking.Status
-	Resource   string
-	ZoneName   string // of the first instant that is shown
+	// Seq stands for the newest transition that the page knows of: see LastSeq.
+	Seq       int64
+	Conflicts conflictList
+	Stale     []staleAccount
+	Detail    *bookingDetail
+	Empty     *emptyCalendar
+	Truncated bool
+	Search    *searchView
+	// NamesHidden says that the viewer sees no names, and cannot look for them.
+	NamesHidden bool
 
-	Truncated     bool
-	NoConnections bool
-	Empty         bool
-	Hidden        int
-	Next          *nextBooking
+	// One of them is shown.
+	Agenda []agendaDay
+	Grid   *gridView
+	Month  *monthView
+
+	// Paper is what a grid or a month shows, as it is printed: all of it, as a list.
+	Paper    []agendaDay
+	PaperCut bool // it is more than is printed
+	Read     time.Time
+	// StateNames are those that are shown, for paper.
+	StateNames string
+
+	Views     []string
+	Resources []option
+	Providers []string
+	Zones     []zoneGroup
+	Statuses  []booking.Status
+	Resource  string // name of the one that is shown
+	ZoneName  string // of the first instant that is shown
 }
 
 // entry is a booking as the calendar shows it.
@@ -49,6 +69,12 @@ type entry struct {
 	Holders  []rival   // of a conflicted one
 	Rivals   []rival   // of one that holds its place
 	Absences []absence // that it lies in
+	// Gone is where it is now, of a place that it has left.
+	Gone *gone
+	// Others are how many more of the same meeting it stands for.
+	Others int
+	// Anchor has links find it in a list: under the first of its days.
+	Anchor bool
 	// Hours and ZoneName are as they stand under a day.
 	Hours    string
 	ZoneName string
@@ -61,122 +87,168 @@ type agendaDay struct {
 	calendar.Day
 	Label   string
 	Today   bool
+	Link    string
 	Entries []entry
 	// Absences are unavailable times, MoreAbsences those that do not fit.
 	Absences     []absence
 	MoreAbsences []absence
 }
 
-type nextBooking struct {
-	Label string
-	Link  string
-}
-
 func (s *server) calendarPage(c echo.Context) error {
-	ctx, who := c.Request().Context(), s.viewer(c)
+	who := s.viewer(c)
 	q := readCalendarQuery(c.QueryParams(), who.zone, s.Now())
-	days := q.Days()
-	first, last := days[0], days[len(days)-1]
-	f := booking.Filter{From: &first.Start, To: &last.End, Provider: q.Provider}
-	if q.Resource != uuid.Nil {
-		f.ResourceID = &q.Resource
+	if !c.QueryParams().Has("first") {
+		q.First = who.user.FirstWeekday
 	}
-	all, truncated, err := s.collect(ctx, f)
+	q.back = q.comesFrom()
+	v, err := s.calendar(c.Request().Context(), q, who)
 	if err != nil {
 		return err
-	}
-	names, err := s.names(ctx)
-	if err != nil {
-		return err
-	}
-	v := calendarView{
-		Query: q, Heading: who.language.dates.period(first.Date, last.Date), Truncated: truncated,
-		Resources: names.resources, Providers: names.providers, Resource: names.resource[q.Resource],
-		Zones: zoneGroups(q.Zone.String()), Statuses: booking.Statuses(), ZoneName: zoneName(first.Start),
-		NoConnections: names.connections == 0,
-	}
-	shown := entries(all, q, names, who.language)
-	if v.Conflicts, err = s.conflicts(ctx, all, q, names, who.language); err != nil {
-		return err
-	}
-	absences, err := s.absences(ctx, days, shown, q, names, who.language)
-	if err != nil {
-		return err
-	}
-	if q.View == viewWeek {
-		_, v.WeekNumber = first.Start.Add(12 * time.Hour).ISOWeek()
-		v.Week = newWeekView(days, shown, q, who.language, s.Now())
-		v.Week.addBands(days, absences, q, names, who.language)
-	} else {
-		if err := s.addRivals(ctx, shown, q, who.language); err != nil {
-			return err
-		}
-		v.Days = addToAgenda(newAgenda(days, shown, q, who.language), days, absences, q, names, who.language)
-	}
-	if len(shown) == 0 {
-		v.Empty = true
-		if err := s.explainEmpty(ctx, &v, f, len(all), who.language); err != nil {
-			return err
-		}
 	}
 	return s.page(c, http.StatusOK, "calendar", page{
 		Title: "calendar.title", Section: "calendar", Wide: true, Zone: q.Zone, Data: v, Conflicts: v.Conflicts.Open, counted: true,
 	})
 }
 
-// collect reads every booking of a window, up to what a page can show.
-func (s *server) collect(ctx context.Context, f booking.Filter) (all []booking.View, truncated bool, err error) {
-	p := booking.Page{Limit: booking.MaxLimit}
-	for {
-		l, err := s.Records.Bookings(ctx, f, p)
-		if err != nil {
-			return nil, false, err
-		}
-		all = append(all, l.Items...)
-		if l.Next == "" {
-			return all, false, nil
-		}
-		if len(all) >= maxShown {
-			return all, true, nil
-		}
-		p.Cursor = l.Next
+// calendar reads what a query shows.
+func (s *server) calendar(ctx context.Context, q calendarQuery, who viewer) (calendarView, error) {
+	l, days := who.language, q.Days()
+	first, last := days[0], days[len(days)-1]
+	v := calendarView{
+		Query: q, Heading: heading(q, days, l), ZoneName: zoneName(first.Start),
+		Views: calendarViews, Zones: zoneGroups(q.Zone.String()), Statuses: booking.Statuses(),
+		Read: s.Now(), NamesHidden: scopeOf(ctx).HideNames,
 	}
+	states := make([]string, len(q.Statuses))
+	for i, status := range q.Statuses {
+		states[i] = l.named("status", string(status))
+	}
+	v.StateNames = strings.Join(states, ", ")
+	if q.View == viewWeek {
+		v.WeekNumber = calendar.WeekNumber(first.Date)
+	}
+	var err error
+	// First, so that what happens while the page is read is told of.
+	if v.Seq, err = s.Records.LastSeq(ctx); err != nil {
+		return v, err
+	}
+	names, err := s.names(ctx)
+	if err != nil {
+		return v, err
+	}
+	if v.Stale, err = s.stale(ctx, q, names, who); err != nil {
+		return v, err
+	}
+	v.Resources, v.Providers, v.Resource = markStale(names.resources, v.Stale, l), names.providers, names.resource[q.Resource]
+
+	w := window{query: q, days: days, names: names, language: l}
+	if q.View == viewMonth {
+		err = s.showMonth(ctx, &v, w)
+	} else {
+		err = s.showBookings(ctx, &v, w)
+	}
+	if err != nil {
+		return v, err
+	}
+	if v.Empty != nil {
+		v.Empty, err = s.explainEmpty(ctx, w, first.Start, last.End)
+		if err != nil {
+			return v, err
+		}
+	}
+	if v.Search, err = s.search(ctx, w, first.Start, last.End); err != nil {
+		return v, err
+	}
+	v.Detail, err = s.detail(ctx, w)
+	return v, err
 }
 
-// explainEmpty finds out which of three reasons there is for showing nothing: no
-// account is connected, filters hide all, or there is nothing.
-func (s *server) explainEmpty(ctx context.Context, v *calendarView, f booking.Filter, hidden int, l *language) error {
-	if v.NoConnections {
-		return nil
+// window is what of the calendar is shown, and how it is written.
+type window struct {
+	query    calendarQuery
+	days     []calendar.Day
+	names    names
+	language *language
+}
+
+// heading names what is shown.
+func heading(q calendarQuery, days []calendar.Day, l *language) string {
+	first, last := days[0].Date, days[len(days)-1].Date
+	switch {
+	case q.View == viewMonth:
+		return l.dates.month(q.Date)
+	case first == last:
+		return l.dates.day(first)
 	}
-	if hidden == 0 && v.Query.Filtered() {
-		unfiltered := booking.Filter{From: f.From, To: f.To}
-		all, _, err := s.collect(ctx, unfiltered)
-		if err != nil {
-			return err
-		}
-		hidden = len(all)
+	return l.dates.period(first, last)
+}
+
+// showBookings shows the views that show each booking.
+func (s *server) showBookings(ctx context.Context, v *calendarView, w window) error {
+	f := w.query.filter()
+	f.From, f.To = &w.days[0].Start, &w.days[len(w.days)-1].End
+	most := maxRead
+	if w.query.View == viewAgenda {
+		most = maxShown
 	}
-	v.Hidden = hidden
-	later := booking.Filter{From: f.To, Provider: f.Provider, ResourceID: f.ResourceID, Statuses: texts(v.Query.Statuses)}
-	next, err := s.Records.Bookings(ctx, later, booking.Page{Limit: 1})
-	if err != nil || len(next.Items) == 0 || next.Items[0].StartsAt == nil {
+	all, more, err := s.Records.BookingsWithin(ctx, f, most)
+	if err != nil {
 		return err
 	}
-	on := calendar.DateOf(*next.Items[0].StartsAt, v.Query.Zone)
-	v.Next = &nextBooking{Label: l.dates.day(on), Link: v.Query.Around(on)}
+	v.Truncated = more
+	shown := w.entries(all)
+	if v.Conflicts, err = s.conflicts(ctx, all, w.query, w.names, w.language); err != nil {
+		return err
+	}
+	absences, err := s.absences(ctx, w.days, shown, w.query, w.names, w.language)
+	if err != nil {
+		return err
+	}
+	left, err := s.left(ctx, w, f, all)
+	if err != nil {
+		return err
+	}
+	if len(shown) == 0 && len(left) == 0 {
+		v.Empty = &emptyCalendar{}
+	}
+	if w.query.View != viewAgenda {
+		everything := slices.Concat(shown, left)
+		slices.SortStableFunc(everything, inOrder)
+		if v.Empty == nil || len(absences) > 0 { // a grid of nothing says nothing
+			v.Grid = newGridView(w, everything, absences, v.Stale, s.Now())
+		}
+		cut := min(len(everything), maxShown)
+		v.Paper, v.PaperCut = w.agenda(everything[:cut], absences), v.Truncated || cut < len(everything)
+		return nil
+	}
+	if err := s.addRivals(ctx, shown, w.query, w.language); err != nil {
+		return err
+	}
+	everything := slices.Concat(shown, left)
+	slices.SortStableFunc(everything, inOrder)
+	v.Agenda = w.agenda(everything, absences)
 	return nil
 }
 
 // entries are the bookings that the query shows and that have a time.
-func entries(all []booking.View, q calendarQuery, names names, l *language) []entry {
-	var out []entry
+func (w window) entries(all []booking.View) []entry {
+	out := make([]entry, 0, len(all))
 	for _, b := range all {
-		if b.StartsAt != nil && b.EndsAt != nil && q.Shows(b.Status) {
-			out = append(out, newEntry(b, q, names, l))
+		if b.StartsAt != nil && b.EndsAt != nil && w.query.Shows(b.Status) {
+			out = append(out, newEntry(b, w.query, w.names, w.language))
 		}
 	}
 	return out
+}
+
+// inOrder is the order of a day: by time, then by resource, then by title, so that a
+// list reads the same each time.
+func inOrder(a, b entry) int {
+	return cmp.Or(
+		a.From.Compare(b.From), cmp.Compare(strings.ToLower(a.Resource), strings.ToLower(b.Resource)),
+		cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), cmp.Compare(strings.ToLower(a.Who), strings.ToLower(b.Who)),
+		cmp.Compare(a.ID.String(), b.ID.String()),
+	)
 }
 
 func newEntry(b booking.View, q calendarQuery, names names, l *language) entry {
@@ -187,14 +259,6 @@ func newEntry(b booking.View, q calendarQuery, names names, l *language) entry {
 		e.Hours = l.dates.span(e.From, e.To)
 	}
 	return e
-}
-
-func bookingLink(id uuid.UUID, q calendarQuery) string {
-	link := "/bookings/" + id.String()
-	if q.Zone.String() != q.ownZone.String() {
-		link += "?zone=" + q.Zone.String()
-	}
-	return link
 }
 
 func nameOf(b booking.View, l *language) string {
@@ -211,35 +275,43 @@ func whoIs(b booking.View) string {
 	return b.Invitee.Email
 }
 
-// newAgenda groups by local day; days without anything are left out.
-func newAgenda(days []calendar.Day, shown []entry, q calendarQuery, l *language) []agendaDay {
+// collect reads every booking of a window, up to what a page can show.
+func (s *server) collect(ctx context.Context, f booking.Filter) (all []booking.View, truncated bool, err error) {
+	return s.Records.BookingsWithin(ctx, f, maxShown)
+}
+
+// agenda groups by local day; days without anything are left out.
+func (w window) agenda(shown []entry, blocks []booking.BlockView) []agendaDay {
 	var out []agendaDay
-	for i, of := range calendar.ByDay(days, spans(shown)) {
+	listed := map[uuid.UUID]bool{}
+	for i, of := range calendar.ByDay(w.days, spans(shown)) {
 		if len(of) == 0 {
 			continue
 		}
-		day := newAgendaDay(days[i], q, l)
+		day := w.agendaDay(w.days[i])
 		for _, n := range of {
 			e := shown[n]
-			e.Hours = l.dates.hours(e.From, e.To, days[i].Date)
+			e.Hours = w.language.dates.hours(e.From, e.To, w.days[i].Date)
 			if zoneName(e.From) != zoneName(e.To) {
 				e.ZoneName = "" // each time has its own
 			}
+			e.Anchor = e.Gone == nil && !listed[e.ID]
+			listed[e.ID] = listed[e.ID] || e.Anchor
 			day.Entries = append(day.Entries, e)
 		}
 		out = append(out, day)
 	}
-	return out
+	return w.addAbsences(out, blocks)
 }
 
-func newAgendaDay(d calendar.Day, q calendarQuery, l *language) agendaDay {
-	return agendaDay{Day: d, Label: l.dates.day(d.Date), Today: d.Date == q.today}
+func (w window) agendaDay(d calendar.Day) agendaDay {
+	return agendaDay{Day: d, Label: w.language.dates.day(d.Date), Today: d.Date == w.query.today, Link: w.query.On(viewDay, d.Date)}
 }
 
 func spans(shown []entry) []calendar.Span {
 	out := make([]calendar.Span, len(shown))
 	for i, e := range shown {
-		out[i] = calendar.Span{Start: e.From, End: e.To, First: e.Status == booking.Conflicted}
+		out[i] = calendar.Span{Start: e.From, End: e.To, First: e.Status == booking.Conflicted && e.Gone == nil, Last: e.Gone != nil}
 	}
 	return out
 }
@@ -252,6 +324,8 @@ type names struct {
 	connection  map[uuid.UUID]string
 	providerOf  map[uuid.UUID]string // of connections
 	connections int
+	known       []booking.ResourceView
+	accounts    []providers.Connection
 }
 
 func (s *server) names(ctx context.Context) (names, error) {
@@ -263,7 +337,7 @@ func (s *server) names(ctx context.Context) (names, error) {
 	if err != nil {
 		return names{}, err
 	}
-	out := names{resource: map[uuid.UUID]string{}, connection: map[uuid.UUID]string{}, providerOf: map[uuid.UUID]string{}, connections: len(connections)}
+	out := names{resource: map[uuid.UUID]string{}, connection: map[uuid.UUID]string{}, providerOf: map[uuid.UUID]string{}, connections: len(connections), known: resources, accounts: connections}
 	for _, r := range resources {
 		out.resource[r.ID] = r.Name
 		out.resources = append(out.resources, option{Value: r.ID.String(), Label: r.Name})
@@ -279,8 +353,13 @@ func (s *server) names(ctx context.Context) (names, error) {
 	return out, nil
 }
 
+func byLabel(a, b option) int { return cmp.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label)) }
+
 // of names resources in one line; one that is not known any more shows its id.
 func (n names) of(ids []uuid.UUID) string {
+	if len(ids) == 1 {
+		return cmp.Or(n.resource[ids[0]], ids[0].String())
+	}
 	all := make([]string, len(ids))
 	for i, id := range ids {
 		all[i] = cmp.Or(n.resource[id], id.String())

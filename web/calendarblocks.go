@@ -33,11 +33,11 @@ type absence struct {
 }
 
 func newAbsence(b booking.BlockView, on calendar.Date, q calendarQuery, names names, l *language) absence {
-	a := absence{BlockView: b, Who: b.Host.Email, From: b.StartsAt.In(q.Zone), To: b.EndsAt.In(q.Zone)}
+	a := absence{BlockView: b, Who: cmp.Or(b.Host.Email, unnamedHost(b.Source, b.Host.ExternalID, l)), From: b.StartsAt.In(q.Zone), To: b.EndsAt.In(q.Zone)}
 	if b.ResourceID != uuid.Nil {
 		a.Who = names.of([]uuid.UUID{b.ResourceID})
 	}
-	a.Hours = l.dates.hours(a.From, a.To, on)
+	a.Hours = l.away(a.From, a.To, on)
 	return a
 }
 
@@ -118,68 +118,88 @@ func absenceSpans(all []booking.BlockView) []calendar.Span {
 	return out
 }
 
-// addToAgenda puts unavailable times under their days, with the days that have
+// addAbsences puts unavailable times under their days, with the days that have
 // nothing else.
-func addToAgenda(agenda []agendaDay, days []calendar.Day, all []booking.BlockView, q calendarQuery, names names, l *language) []agendaDay {
-	for i, of := range calendar.ByDay(days, absenceSpans(all)) {
+func (w window) addAbsences(agenda []agendaDay, all []booking.BlockView) []agendaDay {
+	for i, of := range calendar.ByDay(w.days, absenceSpans(all)) {
 		if len(of) == 0 {
 			continue
 		}
-		n, found := slices.BinarySearchFunc(agenda, days[i].Date, func(d agendaDay, on calendar.Date) int { return d.Compare(on) })
+		n, found := slices.BinarySearchFunc(agenda, w.days[i].Date, func(d agendaDay, on calendar.Date) int { return d.Compare(on) })
 		if !found {
-			agenda = slices.Insert(agenda, n, newAgendaDay(days[i], q, l))
+			agenda = slices.Insert(agenda, n, w.agendaDay(w.days[i]))
 		}
-		var list []absence
-		for _, b := range of {
-			list = append(list, newAbsence(all[b], days[i].Date, q, names, l))
-		}
-		cut := min(len(list), maxAbsences)
-		if len(list) == cut+1 {
-			cut++ // "1 more" takes as much room as that one
-		}
-		agenda[n].Absences, agenda[n].MoreAbsences = list[:cut], list[cut:]
+		agenda[n].Absences, agenda[n].MoreAbsences = w.absencesOn(w.days[i], all, of, maxAbsences)
 	}
 	return agenda
 }
 
-// band is an unavailable time in the week's grid, behind what is booked.
+// absencesOn are those of a day, and apart those that are more than most.
+func (w window) absencesOn(d calendar.Day, all []booking.BlockView, of []int, most int) (shown, more []absence) {
+	var list []absence
+	for _, n := range of {
+		list = append(list, newAbsence(all[n], d.Date, w.query, w.names, w.language))
+	}
+	cut := min(len(list), most)
+	if len(list) == cut+1 {
+		cut++ // "1 more" takes as much room as that one
+	}
+	return list[:cut], list[cut:]
+}
+
+// band is an unavailable time in a grid, behind what is booked.
 type band struct {
 	absence
 	Class string
+	// Low puts its words at its end, since something stands over its beginning.
+	Low bool
 }
 
 // bandGrid lets bands be as short as they are: nobody has to hit them.
-var bandGrid = calendar.Grid{Least: gridStep, Columns: gridColumns}
+var bandGrid = calendar.Grid{Least: gridStep, Columns: weekColumns}
 
-// addBands puts unavailable times into the week. The hours that are shown are
-// those of the bookings: what lies outside of them, takes the whole day or has no
-// column stands on top of the day.
-func (w *weekView) addBands(days []calendar.Day, all []booking.BlockView, q calendarQuery, names names, l *language) {
-	spans := absenceSpans(all)
-	for i, d := range days {
-		day := &w.Days[i]
-		layout := bandGrid.Place(d, spans)
-		top := slices.Clone(layout.AllDay)
-		// Of one resource it says of the day as a whole that nobody is there.
-		day.Off = q.Resource != uuid.Nil && len(layout.AllDay) > 0
-		for _, m := range layout.More {
-			top = append(top, m.Entries...)
+// bandWords is how much of a band its words take.
+const bandWords = 45 * time.Minute
+
+// covers tells whether something stands in a part of the column.
+func (c *gridColumn) covers(from, to time.Duration) bool {
+	return slices.ContainsFunc(c.Entries, func(e gridEntry) bool {
+		return c.Offset(e.From) < to && from < c.Offset(e.To)
+	})
+}
+
+// addBands puts unavailable times into a column. The hours that are shown are those
+// of the bookings: what lies outside of them, takes the whole day or has no column
+// stands on top of it.
+func (g *gridView) addBands(c *gridColumn, w window, all []booking.BlockView, of func(booking.BlockView) bool) {
+	var mine []booking.BlockView
+	for _, b := range all {
+		if of(b) {
+			mine = append(mine, b)
 		}
-		for _, p := range layout.Placed {
-			from, to := max(p.Top, w.from), min(p.Top+p.Height, w.to)
-			if step(to-w.from) <= step(from-w.from) {
-				top = append(top, p.Index)
-				continue
-			}
-			day.Bands = append(day.Bands, band{
-				absence: newAbsence(all[p.Index], d.Date, q, names, l), Class: gridClass(from-w.from, to-from, p.Column, p.Columns),
-			})
-		}
-		for i, n := range top {
-			a := newAbsence(all[n], d.Date, q, names, l)
-			a.Whole = i < len(layout.AllDay)
-			day.Absences = append(day.Absences, a)
-		}
-		slices.SortStableFunc(day.Absences, func(a, b absence) int { return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.Who, b.Who)) })
 	}
+	layout := bandGrid.Place(c.Day, absenceSpans(mine))
+	top := slices.Clone(layout.AllDay)
+	// Of one resource it says of the day as a whole that nobody is there.
+	c.Off = c.OfOne && len(layout.AllDay) > 0
+	for _, m := range layout.More {
+		top = append(top, m.Entries...)
+	}
+	for _, p := range layout.Placed {
+		from, to := max(p.Top, g.from), min(p.Top+p.Height, g.to)
+		if step(to-g.from) <= step(from-g.from) {
+			top = append(top, p.Index)
+			continue
+		}
+		c.Bands = append(c.Bands, band{
+			absence: newAbsence(mine[p.Index], c.Date, w.query, w.names, w.language), Class: gridClass(from-g.from, to-from, p.Column, p.Columns),
+			Low: c.covers(from, from+bandWords) && !c.covers(to-bandWords, to),
+		})
+	}
+	for i, n := range top {
+		a := newAbsence(mine[n], c.Date, w.query, w.names, w.language)
+		a.Whole = i < len(layout.AllDay)
+		c.Absences = append(c.Absences, a)
+	}
+	slices.SortStableFunc(c.Absences, func(a, b absence) int { return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.Who, b.Who)) })
 }

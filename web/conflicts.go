@@ -59,40 +59,91 @@ func fullName(b booking.View, l *language) string {
 
 // conflictList is what the calendar warns of.
 type conflictList struct {
-	Entries  []entry
-	Unlisted int // there are so many more
-	Open     int // those that are not over, listed or not
+	Entries  []entry // the newest first
+	Unlisted int     // there are so many more
+	Open     int     // those that are not over, listed or not, whatever is shown
+	// Elsewhere are those of other resources and providers than are shown.
+	Elsewhere int
+	More      string // the page that has all of these
 }
 
-// Count of all.
+// Count of those that are about what is shown.
 func (c conflictList) Count() int { return len(c.Entries) + c.Unlisted }
 
-// conflicts are the open ones that are not over, the next first, whatever else
-// the calendar shows: nobody should page or filter them away without knowing.
-// Of those that are over it has what lies in the period that is shown.
+// Newest is the one that came last; nil for none.
+func (c conflictList) Newest() *entry {
+	if len(c.Entries) == 0 {
+		return nil
+	}
+	return &c.Entries[0]
+}
+
+// conflicts are the open ones that are not over, in whatever period and state, of the
+// resource and the provider that are shown; of others it has the number, so that
+// nobody filters them away without knowing. Of those that are over it has what lies in
+// the period that is shown.
 func (s *server) conflicts(ctx context.Context, shown []booking.View, q calendarQuery, names names, l *language) (conflictList, error) {
-	var out conflictList
+	page := conflictsQuery{Show: showOpen, Resource: q.Resource, Provider: q.Provider}
+	out := conflictList{More: page.Link()}
 	now := s.Now()
-	open, err := s.Records.Bookings(ctx, booking.Filter{From: &now, OpenConflicts: true}, booking.Page{Limit: maxConflicts})
+	f := q.filter()
+	f.Text, f.From, f.OpenConflicts = "", &now, true
+	open, err := s.Records.Bookings(ctx, f, booking.Page{Limit: booking.MaxLimit})
 	if err != nil {
 		return out, err
 	}
-	out.Open = len(open.Items)
+	here := len(open.Items)
 	if open.Next != "" {
+		counts, _, err := s.Records.ByDay(ctx, f, []booking.Period{{From: now, To: now.AddDate(farAhead, 0, 0)}}, 0)
+		if err != nil {
+			return out, err
+		}
+		here = 0
+		for _, n := range counts {
+			here += n.Count
+		}
+	}
+	out.Open = here
+	if page.Filtered() {
 		if out.Open, err = s.Records.OpenConflicts(ctx, now); err != nil {
 			return out, err
 		}
 	}
-	out.Unlisted = out.Open - len(open.Items)
+	out.Elsewhere = out.Open - here
 	for _, b := range open.Items {
 		out.Entries = append(out.Entries, newEntry(b, q, names, l))
 	}
+	if err := s.newestFirst(ctx, out.Entries); err != nil {
+		return out, err
+	}
+	out.Entries = out.Entries[:min(len(out.Entries), maxConflicts)]
+	out.Unlisted = here - len(out.Entries)
 	for _, b := range shown {
 		if b.Status == booking.Conflicted && !b.OverlapAccepted && b.EndsAt != nil && !b.EndsAt.After(now) {
 			out.Entries = append(out.Entries, newEntry(b, q, names, l))
 		}
 	}
 	return out, s.addHolders(ctx, out.Entries, q, l)
+}
+
+// farAhead is how many years ahead conflicts are counted.
+const farAhead = 100
+
+// newestFirst orders conflicts, which are in order of time, by when they began.
+func (s *server) newestFirst(ctx context.Context, list []entry) error {
+	if len(list) < 2 {
+		return nil
+	}
+	ids := make([]uuid.UUID, len(list))
+	for i, e := range list {
+		ids[i] = e.ID
+	}
+	notes, err := s.Overlaps.ConflictNotes(ctx, ids)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(list, func(a, b entry) int { return notes[b.ID].Since.Compare(notes[a.ID].Since) })
+	return nil
 }
 
 // addHolders says of bookings without a place who has it.

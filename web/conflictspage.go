@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -9,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -40,6 +40,7 @@ const (
 type conflictsView struct {
 	Query     conflictsQuery
 	Pairs     []pair
+	Shown     int    // bookings that wait, of which a meeting may have several
 	First     string // the list's beginning; "" when this is it
 	Next      string
 	Resources []option
@@ -52,36 +53,26 @@ type conflictsView struct {
 	// What was done just now.
 	Accepted int
 	Refused  int
-	Asked    bool
+	Already  []already
+	Done     string // asked: for a cancel; retried: one that failed; withdrawn: one that waited
 
 	// What was typed, of a form that was refused.
 	Reason string
 	Errors map[string]string
 }
 
-// pair is a conflict: who waits, beside those who hold the place.
-type pair struct {
-	Waits   side
-	Holders []side
-	More    int // holders than are shown
-	Note    booking.ConflictNote
-	Chosen  bool
-	// Within says that all who hold it are of the same provider, and Rule is where
-	// such could be accepted by rule.
-	Within bool
-	Rule   string
-}
-
-type side struct {
-	entry
-	Cancel string // where to ask for a cancel; "" when that is not possible
-	Same   bool   // has the e-mail of the one that waits
-}
-
 // conflictsPage lists the conflicts, the next first.
 func (s *server) conflictsPage(c echo.Context) error {
 	q := readConflictsQuery(c.QueryParams())
-	v := conflictsView{Query: q, Asked: c.QueryParam("done") == "asked"}
+	v := conflictsView{Query: q}
+	if done := c.QueryParam("done"); done == "asked" || done == "retried" || done == "withdrawn" {
+		v.Done = done
+	}
+	for _, text := range c.QueryParams()["already"] {
+		if id, err := uuid.Parse(text); err == nil && len(v.Already) < conflictsPageSize {
+			v.Already = append(v.Already, already{ID: id})
+		}
+	}
 	v.Accepted, _ = strconv.Atoi(c.QueryParam("accepted")) // 0 when it is no number
 	v.Refused, _ = strconv.Atoi(c.QueryParam("refused"))
 	return s.showConflicts(c, http.StatusOK, v, nil)
@@ -105,12 +96,20 @@ func (s *server) showConflicts(c echo.Context, status int, v conflictsView, chos
 	if who.may(access.AcceptOverlaps) && q.Show == showOpen {
 		v.Action = q.at("/conflicts/accept")
 	}
-	if v.Pairs, err = s.pairs(ctx, list.Items, q, names, who); err != nil {
+	actors, err := s.Records.Actors(ctx)
+	if err != nil {
+		return err
+	}
+	if v.Already, err = s.alreadyAccepted(ctx, v.Already, actors, who); err != nil {
+		return err
+	}
+	if v.Pairs, err = s.pairs(ctx, list.Items, conflictsWindow{query: q, names: names, actors: actors, who: who}); err != nil {
 		return err
 	}
 	for i := range v.Pairs {
-		v.Pairs[i].Chosen = slices.Contains(chosen, v.Pairs[i].Waits.ID.String())
+		v.Pairs[i].Chosen = slices.Contains(chosen, v.Pairs[i].Chooses())
 	}
+	v.Shown = len(list.Items)
 	if q.Cursor != "" {
 		v.First = q.First()
 	}
@@ -118,52 +117,6 @@ func (s *server) showConflicts(c echo.Context, status int, v conflictsView, chos
 		v.Next = q.Next(list.Next)
 	}
 	return s.page(c, status, "conflicts", page{Title: "conflicts.title", Section: "conflicts", Data: v})
-}
-
-// pairs are conflicts with all that a page says of them.
-func (s *server) pairs(ctx context.Context, waiting []booking.View, q conflictsQuery, names names, who viewer) ([]pair, error) {
-	var ids, holding []uuid.UUID
-	for _, b := range waiting {
-		ids = append(ids, b.ID)
-		holding = append(holding, b.ConflictsWith[:min(len(b.ConflictsWith), maxHolders)]...)
-	}
-	notes, err := s.Overlaps.ConflictNotes(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	held, err := s.byID(ctx, holding)
-	if err != nil {
-		return nil, err
-	}
-	calendar := readCalendarQuery(url.Values{}, who.zone, s.Now())
-	show := func(b booking.View) side {
-		out := side{entry: newEntry(b, calendar, names, who.language)}
-		if who.may(access.ActAtProvider) && b.Status != booking.Canceled && s.reaches(b.Provider) {
-			out.Cancel = q.From(cancelLink(b.ID, calendar))
-		}
-		return out
-	}
-	out := make([]pair, len(waiting))
-	for i, b := range waiting {
-		p := pair{Waits: show(b), Note: notes[b.ID], More: max(len(b.ConflictsWith)-maxHolders, 0)}
-		p.Within = b.Reason != booking.ReasonCapacityFull && p.More == 0
-		for _, id := range b.ConflictsWith[:len(b.ConflictsWith)-p.More] {
-			h, ok := held[id]
-			if !ok {
-				continue
-			}
-			one := show(h)
-			one.Same = sameInvitee(b, h)
-			p.Within = p.Within && oneSource(b, h)
-			p.Holders = append(p.Holders, one)
-		}
-		slices.SortStableFunc(p.Holders, func(a, b side) int { return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.Name, b.Name)) })
-		if p.Within && len(b.ResourceIDs) == 1 && who.may(access.AcceptOverlaps) {
-			p.Rule = ruleLink(b.ResourceIDs[0])
-		}
-		out[i] = p
-	}
-	return out, nil
 }
 
 // oneSource tells whether bookings are of one provider, as rules see it: each
@@ -193,10 +146,14 @@ func (s *server) acceptConflicts(c echo.Context) error {
 		v.Errors = map[string]string{"booking": who.language.t("conflicts.none.chosen")}
 		return s.showConflicts(c, http.StatusUnprocessableEntity, v, nil)
 	}
-	ids := make([]uuid.UUID, len(chosen))
-	for i, text := range chosen {
-		if ids[i], err = parseID(text); err != nil {
-			return err
+	var ids []uuid.UUID
+	for _, all := range chosen {
+		for _, text := range strings.Split(all, idSeparator) { // those of one meeting
+			id, err := parseID(text)
+			if err != nil {
+				return err
+			}
+			ids = append(ids, id)
 		}
 	}
 	answers, err := s.acceptOverlaps(c.Request().Context(), s.by(c), ids, v.Reason)
@@ -205,18 +162,29 @@ func (s *server) acceptConflicts(c echo.Context) error {
 		v.Errors = who.language.fieldErrors(invalid)
 		return s.showConflicts(c, http.StatusUnprocessableEntity, v, chosen)
 	}
+	if errors.Is(err, booking.ErrBeingTried) {
+		v.Errors = map[string]string{"booking": who.language.t("conflicts.tried")}
+		return s.showConflicts(c, http.StatusConflict, v, chosen)
+	}
 	if err != nil {
 		return err
 	}
 	q := v.Query
 	q.Cursor = ""
-	done, refused := q.values(), 0
+	done, accepted, refused := q.values(), 0, 0
 	for _, a := range answers {
-		if a.Refused != nil {
+		switch {
+		case a.Refused != nil:
 			refused++
+		case a.Unchanged:
+			done.Add("already", a.BookingID.String())
+		default:
+			accepted++
 		}
 	}
-	done.Set("accepted", strconv.Itoa(len(answers)-refused))
+	if accepted > 0 {
+		done.Set("accepted", strconv.Itoa(accepted))
+	}
 	if refused > 0 {
 		done.Set("refused", strconv.Itoa(refused))
 	}

@@ -25,6 +25,7 @@ type overlaps struct {
 	records *records
 	notes   map[uuid.UUID]booking.ConflictNote
 	asked   []string
+	busy    bool // the provider is asked to cancel just now
 }
 
 func (o *overlaps) AcceptOverlaps(
@@ -33,6 +34,9 @@ func (o *overlaps) AcceptOverlaps(
 	reason, err := booking.OverlapReason(reason)
 	if err != nil {
 		return nil, err
+	}
+	if o.busy {
+		return nil, booking.ErrBeingTried
 	}
 	var out []booking.OverlapAnswer
 	for _, id := range ids {
@@ -102,7 +106,7 @@ func quarrels(t *testing.T) (*world, *overlaps) {
 
 func TestConflictPages(t *testing.T) {
 	t.Parallel()
-	w, _ := quarrels(t)
+	w, o := quarrels(t)
 	for role, name := range map[access.Role]string{access.Operator: "ayu", access.Viewer: "budi"} {
 		browser := w.user(t, name, role)
 		for _, lang := range []string{"en", "id"} {
@@ -123,6 +127,15 @@ func TestConflictPages(t *testing.T) {
 		}
 	}
 	browser := w.user(t, "citra", access.Operator)
+	actors, err := w.records.Actors(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for actor, name := range actors {
+		if name == "citra" {
+			o.notes[id(34)].Accepted.Actor = actor
+		}
+	}
 	body := w.get(t, browser, "/conflicts?resource="+id(10).String()).body
 	one := section(t, body, "<li class=\"card pair\">", "</li>")
 	has(t, "pair", one, "the slot is taken", "Waits, without a slot", "Jonas Keller", "Cal.com", "Holds the slot", "Rani Wijaya", "Calendly", "14:00–14:45", "mailto:someone@example.com",
@@ -131,14 +144,14 @@ func TestConflictPages(t *testing.T) {
 		t.Error("a rule is offered between two providers")
 	}
 	has(t, "list", body, `href="/resources/`+id(10).String()+`#overlaps"`, "Both are of one provider", "Person 32 &lt;i&gt;", "The rule of Consulting room", "Accept all 2 on this page",
-		`<a href="/conflicts" aria-current="page">Conflicts <span class="open"><span aria-hidden="true">2</span>`)
+		`<a href="/conflicts" aria-current="page">Conflicts <span class="open" id="open-conflicts" data-count="2">`)
 	for _, not := range []string{"Person 33", "Person 34", "Person 35"} {
 		if strings.Contains(body, not) {
 			t.Errorf("the open ones have %s", not)
 		}
 	}
 	has(t, "past", w.get(t, browser, "/conflicts?past=1").body, "Person 33")
-	has(t, "accepted", w.get(t, browser, "/conflicts?show=accepted").body, "Person 34", "two rooms &lt;b&gt;bold", "Person 35", "by the rule of the resource", "Accepted by user", "Accepted by system")
+	has(t, "accepted", w.get(t, browser, "/conflicts?show=accepted").body, "Person 34", "two rooms &lt;b&gt;bold", "Person 35", "Accepted by the rule of the resource", "Accepted by citra,")
 	has(t, "filtered", w.get(t, browser, "/conflicts?provider=acuity").body, "No conflicts with these filters")
 	for path, want := range map[string]int{"/conflicts?cursor=nonsense": http.StatusUnprocessableEntity, "/conflicts/accept": http.StatusMethodNotAllowed} {
 		if res := w.get(t, browser, path); res.StatusCode != want {
@@ -168,7 +181,7 @@ func TestConflictsArePaged(t *testing.T) {
 	base := o.records.bookings[3]
 	for n := range 60 {
 		b := base
-		b.ID = uuid.UUID{1, byte(n)}
+		b.ID, b.SessionID = uuid.UUID{1, byte(n)}, uuid.UUID{2, byte(n)}
 		o.records.bookings = append(o.records.bookings, b)
 	}
 	browser := w.user(t, "ayu", access.Operator)
@@ -352,5 +365,63 @@ func TestAcceptOverlapByAPI(t *testing.T) {
 				t.Errorf("asked was %q", o.asked)
 			}
 		})
+	}
+}
+
+// Of several who accept one conflict at once, one is right: the others are told who
+// was faster, and that their reason is not the one that is kept.
+func TestAcceptedAlready(t *testing.T) {
+	t.Parallel()
+	w, o := quarrels(t)
+	browser := w.user(t, "ayu", access.Operator)
+	res := w.post(t, browser, "/conflicts/accept", url.Values{"booking": {id(34).String(), id(22).String()}, "reason": {"another reason"}})
+	to := res.Header.Get("Location")
+	if res.StatusCode != http.StatusSeeOther || to != "/conflicts?accepted=1&already="+id(34).String() {
+		t.Fatalf("%d, %s", res.StatusCode, to)
+	}
+	for _, lang := range []string{"en", "id"} {
+		wholesome(t, w.get(t, browser, to, "Accept-Language", lang), lang)
+	}
+	has(t, "the page", w.get(t, browser, to).body, "One of them was accepted by somebody else meanwhile", "Person 34", "accepted already by", "two rooms &lt;b&gt;bold", "1 overlap")
+	o.busy = true
+	tried := w.post(t, browser, "/conflicts/accept", url.Values{"booking": {id(32).String()}, "reason": {"two rooms"}})
+	wholesome(t, tried, "en")
+	if tried.StatusCode != http.StatusConflict {
+		t.Errorf("while the provider is asked to cancel: %d", tried.StatusCode)
+	}
+	has(t, "while it is tried", tried.body, "being canceled at its provider at this moment", `value="two rooms"`)
+}
+
+// The pages of a booking whose overlap is accepted say who did it and why, and warn of
+// nothing.
+func TestAcceptedBookingIsCalm(t *testing.T) {
+	t.Parallel()
+	w, _ := quarrels(t)
+	browser := w.user(t, "ayu", access.Operator)
+	page := w.get(t, browser, "/bookings/"+id(34).String())
+	wholesome(t, page, "en")
+	has(t, "page", page.body, "Accepted overlap", "two rooms &lt;b&gt;bold", `datetime="`+noon.Format("2006-01-02T15:04:05Z"))
+	hasNot(t, "page", page.body, "This booking has no slot", `class="trouble"`)
+	has(t, "an open one", w.get(t, browser, "/bookings/"+id(22).String()).body, "This booking has no slot")
+}
+
+// A group against one holder is one conflict, to be accepted at once.
+func TestGroupIsOneConflict(t *testing.T) {
+	t.Parallel()
+	w, o := quarrels(t)
+	friend := o.records.bookings[3]
+	friend.ID, friend.Invitee = id(36), booking.Person{Name: "Friend <b>", Email: "friend@example.com"}
+	o.records.bookings = append(o.records.bookings, friend)
+	browser := w.user(t, "ayu", access.Operator)
+	page := w.get(t, browser, "/conflicts?provider=calcom")
+	wholesome(t, page, "en")
+	both := id(22).String() + "," + id(36).String()
+	has(t, "page", page.body, "and one more of the same meeting", "Friend &lt;b&gt;", "mailto:friend@example.com", `name="booking" value="`+both+`"`, "Accept all 2 on this page")
+	if n := strings.Count(page.body, `class="card pair"`); n != 1 {
+		t.Errorf("there are %d cards", n)
+	}
+	res := w.post(t, browser, "/conflicts/accept", url.Values{"booking": {both}, "reason": {"two rooms"}})
+	if to := res.Header.Get("Location"); to != "/conflicts?accepted=2" || len(o.asked) != 2 {
+		t.Errorf("%s, %v", to, o.asked)
 	}
 }

@@ -76,6 +76,13 @@ func (q conflictsQuery) From(path string) string {
 	return path + "?" + url.Values{"conflicts": {q.values().Encode()}}.Encode()
 }
 
+// done is what is shown, with what was just done.
+func (q conflictsQuery) done(what string) string {
+	v := q.values()
+	v.Set("done", what)
+	return "/conflicts?" + v.Encode()
+}
+
 // cameFromConflicts is the page of conflicts that a query says to lead back to.
 // Only what that page understands is taken over, so that no link leads elsewhere.
 func cameFromConflicts(q url.Values) (conflictsQuery, bool) {

@@ -49,6 +49,7 @@ type connector struct {
 	did      []string
 	fails    error
 	finding  account.Finding
+	hops     []account.Hop
 	manual   *providers.ManualError
 	left     error
 	apps     []string
@@ -132,6 +133,23 @@ func (k *connector) Rotate(context.Context, uuid.UUID) error {
 	return k.fails
 }
 
+func (k *connector) RotateByHand(ctx context.Context, id uuid.UUID, secret string, _ bool) error {
+	c, err := k.records.Connection(ctx, id)
+	if c.Secrets.Previous != "" {
+		return &booking.ConflictError{Detail: "a rotation is under way"}
+	}
+	c.Secrets = providers.Secrets{Current: secret, Previous: c.Secrets.Current}
+	k.records.put(c)
+	return errors.Join(k.fails, err)
+}
+
+func (k *connector) AbandonRotation(ctx context.Context, id uuid.UUID) error {
+	c, err := k.records.Connection(ctx, id)
+	c.Secrets = providers.Secrets{Current: c.Secrets.Previous}
+	k.records.put(c)
+	return errors.Join(k.fails, err)
+}
+
 func (k *connector) FinishRotation(ctx context.Context, id uuid.UUID) error {
 	k.note("finish")
 	return errors.Join(k.fails, k.records.DropPreviousSecret(ctx, id))
@@ -140,6 +158,22 @@ func (k *connector) FinishRotation(ctx context.Context, id uuid.UUID) error {
 func (k *connector) Check(context.Context, uuid.UUID) (account.Finding, error) {
 	k.note("check")
 	return k.finding, k.fails
+}
+
+func (k *connector) SelfTest(context.Context, uuid.UUID) ([]account.Hop, error) {
+	k.note("test")
+	return k.hops, k.fails
+}
+
+func (k *connector) StopRun(_ context.Context, id uuid.UUID, _ booking.Actor) (booking.Run, error) {
+	k.note("stop")
+	for i := range k.records.runs {
+		if r := &k.records.runs[i]; r.ID == id {
+			r.Status = booking.RunStopped
+			return *r, k.fails
+		}
+	}
+	return booking.Run{}, booking.ErrNotFound
 }
 
 func (k *connector) Begin(_ context.Context, c providers.Connection, kind booking.RunKind, cause string, from time.Time, by booking.Actor) (booking.Run, error) {
@@ -165,13 +199,6 @@ func (k *connector) Redeem(_ context.Context, provider, redirect, code, verifier
 func (r *records) CreateConnection(_ context.Context, c providers.Connection) error {
 	r.put(c)
 	return nil
-}
-
-func (r *records) RotateSecret(ctx context.Context, id uuid.UUID, secret string) error {
-	c, err := r.Connection(ctx, id)
-	c.Secrets = providers.Secrets{Current: secret, Previous: c.Secrets.Current}
-	r.put(c)
-	return err
 }
 
 func (r *records) DropPreviousSecret(ctx context.Context, id uuid.UUID) error {
@@ -267,7 +294,7 @@ func connectWorld(t *testing.T) (*world, *connector) {
 	k := &connector{records: r, apps: []string{"calendly", "acuity"}}
 	w := newWorld(t, r, nil, func(d *web.Deps) {
 		k.now, k.sessions = d.Now, d.Sessions
-		d.Connect, d.Secrets = k, r
+		d.Connect, d.Senders = k, r
 		d.Providers = map[string]providers.Provider{
 			"generic": house{}, "calendly": api{name: "calendly", base: "https://api.calendly.com"},
 			"calcom": api{name: "calcom", base: "https://api.cal.com/v2"}, "acuity": ownKey{api{name: "acuity", base: "https://acuityscheduling.com"}},

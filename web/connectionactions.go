@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,9 +24,11 @@ const (
 	doneChecked      = "checked"
 	doneComparing    = "comparing"
 	doneImporting    = "importing"
+	doneStopped      = "stopped"
 	doneRotated      = "rotated"
 	doneRotatedOver  = "rotated_over"
 	doneFinished     = "finished"
+	doneAbandoned    = "abandoned"
 	doneDisconnected = "disconnected"
 )
 
@@ -126,7 +129,7 @@ func (s *server) importConnection(c echo.Context) error {
 	var invalid *booking.InvalidError
 	if errors.As(err, &invalid) {
 		return s.showConnection(c, http.StatusUnprocessableEntity, conn.ID, connectionPageView{
-			From: strings.TrimSpace(c.FormValue("day")), Errors: who.language.fieldErrors(invalid),
+			Day: strings.TrimSpace(c.FormValue("day")), Errors: who.language.fieldErrors(invalid),
 		})
 	}
 	r, err := s.Connect.Begin(c.Request().Context(), conn, booking.RunBackfill, "asked", *from, s.by(c).Actor)
@@ -140,6 +143,35 @@ func (s *server) importConnection(c echo.Context) error {
 	return s.toConnection(c, conn.ID, doneImporting)
 }
 
+// stopRun ends a run that is under way: what it read stays.
+func (s *server) stopRun(c echo.Context) error {
+	conn, err := s.connectionNow(c, access.SyncConnections)
+	if err != nil {
+		return err
+	}
+	id, err := parseID(c.Param("run"))
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	open, err := s.Records.OpenRuns(ctx)
+	if err != nil {
+		return err
+	}
+	// One that has ended meanwhile is not stopped, and of another connection none.
+	if !slices.ContainsFunc(open, func(r booking.Run) bool { return r.ID == id && r.ConnectionID == conn.ID }) {
+		return &booking.ConflictError{Detail: "no such run of this connection is under way"}
+	}
+	r, err := s.Connect.StopRun(ctx, id, s.by(c).Actor)
+	if err != nil {
+		return err
+	}
+	if err := s.note(c, access.DidStopRun, conn.ID, map[string]string{"run": r.ID.String(), "kind": string(r.Kind)}); err != nil {
+		return err
+	}
+	return s.toConnection(c, conn.ID, doneStopped)
+}
+
 // rotateConnection gives a connection a new secret: the provider too where we
 // registered the webhook, else the page shows it once.
 func (s *server) rotateConnection(c echo.Context) error {
@@ -151,15 +183,12 @@ func (s *server) rotateConnection(c echo.Context) error {
 	if conn.SecretFixed(s.Providers[conn.Provider]) {
 		return &booking.ConflictError{Detail: "the provider signs with a key that is not ours to change"}
 	}
-	if conn.Secrets.Previous != "" && conn.Subscription != providers.Registered {
-		return &booking.ConflictError{Detail: "a rotation is under way: finish it first, or posts signed with the secret before are refused"}
-	}
 	done := doneRotatedOver
 	if conn.Subscription == providers.Registered {
 		err = s.Connect.Rotate(ctx, conn.ID)
 	} else {
 		done = doneRotated
-		err = s.Secrets.RotateSecret(ctx, conn.ID, account.NewSecret())
+		err = s.Connect.RotateByHand(ctx, conn.ID, account.NewSecret(), false)
 	}
 	if err != nil {
 		return s.connectionTrouble(c, conn.ID, err)
@@ -188,13 +217,28 @@ func (s *server) finishRotation(c echo.Context) error {
 	return s.toConnection(c, conn.ID, doneFinished)
 }
 
+// abandonRotation goes back to the secret before: the new one was lost.
+func (s *server) abandonRotation(c echo.Context) error {
+	conn, err := s.connectionNow(c, access.ManageConnections)
+	if err != nil {
+		return err
+	}
+	if err := s.Connect.AbandonRotation(c.Request().Context(), conn.ID); err != nil {
+		return err
+	}
+	if err := s.note(c, access.DidAbandonRotation, conn.ID, nil); err != nil {
+		return err
+	}
+	return s.toConnection(c, conn.ID, doneAbandoned)
+}
+
 // disconnectPage says what disconnecting does and what stays.
 func (s *server) disconnectPage(c echo.Context) error {
 	conn, err := s.connectionNow(c, access.ManageConnections)
 	if err != nil {
 		return err
 	}
-	v, err := s.newConnectionView(c.Request().Context(), conn, nil)
+	v, err := s.newConnectionView(c.Request().Context(), conn, nil, s.viewer(c))
 	if err != nil {
 		return err
 	}

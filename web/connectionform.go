@@ -42,10 +42,38 @@ type connectView struct {
 	// Denied says that the person did not allow it at the provider.
 	Denied bool
 	Errors map[string]string
+	// Unreached warns of a public URL that the provider cannot post to.
+	Unreached *unreached
 }
 
 // Action is where the form goes.
 func (v connectView) Action() string { return "/connections/new/" + v.Provider }
+
+// Blamed is the field that what went wrong is about, where the browser begins; ""
+// for none.
+func (v connectView) Blamed() string {
+	for _, field := range []string{"user", "key", "account", "api_url", "day", "connection_name"} {
+		if v.Errors[field] == "" {
+			continue
+		}
+		if field == "account" { // whose key it is
+			return "key"
+		}
+		return field
+	}
+	if v.Trouble == nil || !v.HasKey {
+		return ""
+	}
+	switch v.Trouble.Cause { //nolint:exhaustive // the rest is not about what was entered
+	case account.CauseCredentials, account.CauseForbidden:
+		return "key"
+	case account.CauseNoAPI, account.CauseUnreachable, account.CausePrivate:
+		if v.Provider == calcom && v.Old == nil {
+			return "api_url"
+		}
+	}
+	return ""
+}
 
 // Failed tells whether there is something to say at the top.
 func (v connectView) Failed() bool { return v.Trouble != nil || v.Denied || len(v.Errors) > 0 }
@@ -93,12 +121,13 @@ func (s *server) showConnect(c echo.Context, status int, v connectView) error {
 	v.Authorizable, v.HasKey = s.Connect.Authorizable(v.Provider), v.Provider != generic
 	v.Today = s.Now().In(who.zone).Format(time.DateOnly)
 	v.Key = "" // whatever was typed
+	v.Unreached = s.unreached(v.Provider)
 	if v.ID != uuid.Nil {
 		conn, err := s.Records.Connection(ctx, v.ID)
 		if err != nil {
 			return err
 		}
-		old, err := s.newConnectionView(ctx, conn, nil)
+		old, err := s.newConnectionView(ctx, conn, nil, who)
 		if err != nil {
 			return err
 		}
@@ -205,7 +234,7 @@ func (s *server) connectGeneric(c echo.Context, f connectForm) error {
 	if conn.Name == "" {
 		conn.Name = s.viewer(c).language.t("connect.generic.name")
 	}
-	if err := s.Secrets.CreateConnection(ctx, conn); err != nil {
+	if err := s.Senders.CreateConnection(ctx, conn); err != nil {
 		return err
 	}
 	if err := s.note(c, access.DidConnect, conn.ID, map[string]string{"provider": conn.Provider}); err != nil {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -24,22 +25,28 @@ type Connector interface {
 	// provider.
 	Disconnect(ctx context.Context, id uuid.UUID) (left, err error)
 	Rotate(ctx context.Context, id uuid.UUID) error
+	// RotateByHand keeps the secret before as the previous.
+	RotateByHand(ctx context.Context, id uuid.UUID, secret string, force bool) error
+	// AbandonRotation goes back to the secret before.
+	AbandonRotation(ctx context.Context, id uuid.UUID) error
 	FinishRotation(ctx context.Context, id uuid.UUID) error
 	Check(ctx context.Context, id uuid.UUID) (account.Finding, error)
+	// SelfTest posts a signed selftest through the public URL and follows it.
+	SelfTest(ctx context.Context, id uuid.UUID) ([]account.Hop, error)
 	Begin(ctx context.Context, c providers.Connection, kind booking.RunKind, cause string, from time.Time, by booking.Actor) (booking.Run, error)
 	Reconcile(ctx context.Context, c providers.Connection, cause string, by booking.Actor) (booking.Run, error)
+	// StopRun ends a run that is under way; one that has ended is a
+	// *booking.ConflictError.
+	StopRun(ctx context.Context, id uuid.UUID, by booking.Actor) (booking.Run, error)
 	// Authorizable tells whether people may connect by signing in at the provider.
 	Authorizable(provider string) bool
 	AuthURL(provider, redirect, state, verifier string) (string, error)
 	Redeem(ctx context.Context, provider, redirect, code, verifier string) (c providers.Credentials, signingKey string, err error)
 }
 
-// SecretKeeper keeps the connections that have no API, and the secrets that
-// people enter at the providers by hand; *store.Store.
-type SecretKeeper interface {
+// SenderStore keeps the connections that have no API; *store.Store.
+type SenderStore interface {
 	CreateConnection(ctx context.Context, c providers.Connection) error
-	// RotateSecret keeps the secret before as the previous.
-	RotateSecret(ctx context.Context, id uuid.UUID, secret string) error
 }
 
 // newestRuns is how many runs, and mostDrifts how many differences, a page shows.
@@ -52,6 +59,9 @@ type connectionsView struct {
 	Connections []connectionView
 	Providers   []string
 	May         bool // connect accounts
+	// Unreached warns of a public URL that providers cannot post to; nil for none.
+	Unreached *unreached
+	Busy      bool // something is under way
 }
 
 // connectionsPage lists the accounts and how each is.
@@ -65,9 +75,10 @@ func (s *server) connectionsPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := connectionsView{May: s.viewer(c).may(access.ManageConnections), Providers: s.connectable()}
+	who := s.viewer(c)
+	v := connectionsView{May: who.may(access.ManageConnections), Providers: s.connectable()}
 	for _, conn := range all {
-		row, err := s.newConnectionView(ctx, conn, open)
+		row, err := s.newConnectionView(ctx, conn, open, who)
 		if err != nil {
 			return err
 		}
@@ -76,7 +87,10 @@ func (s *server) connectionsPage(c echo.Context) error {
 			return err
 		}
 		row.Compared = lastReconcile(runs)
-		v.Connections = append(v.Connections, row)
+		v.Connections, v.Busy = append(v.Connections, row), v.Busy || row.Busy()
+	}
+	if v.May || len(all) > 0 {
+		v.Unreached = s.unreached("")
 	}
 	slices.SortStableFunc(v.Connections, func(a, b connectionView) int { return urgency(a) - urgency(b) })
 	return s.page(c, http.StatusOK, "connections", page{Title: "connections.title", Section: "connections", Data: v})
@@ -107,8 +121,14 @@ type connectionPageView struct {
 	connectionView
 	Hosts    []hostView
 	Unmapped int
-	History  []booking.Run
+	History  []runView
 	Drifts   []driftView
+	// Changes are what the last comparison set right, as many as fit.
+	Changes []booking.TransitionView
+	// Compare is the last comparison as a run, for what else it says.
+	Compare *runView
+	// Tested is a selftest that was just made; nil for none.
+	Tested *selftestView
 	// Done says what was just done; "" for nothing.
 	Done string
 	// Trouble is what could not be done.
@@ -124,16 +144,11 @@ type connectionPageView struct {
 	// ByHand says that a new secret has to be entered at the provider; Fixed that
 	// the secret is not ours to change.
 	ByHand, Fixed bool
-	From          string
-	Errors        map[string]string
-	MayManage     bool
-	MaySync       bool
-	Again         string
-}
-
-type driftView struct {
-	booking.Drift
-	Booking string // where it is; "" when we have none
+	// Day is from when an import begins, as it stands in its form.
+	Day    string
+	Errors map[string]string
+	// Unreached warns of a public URL that the provider cannot post to.
+	Unreached *unreached
 }
 
 func (s *server) connectionPage(c echo.Context) error {
@@ -151,43 +166,42 @@ func (s *server) showConnection(c echo.Context, status int, id uuid.UUID, v conn
 		return err
 	}
 	v.Rotating, v.ByHand, v.Fixed = conn.Secrets.Previous != "", conn.Subscription != providers.Registered, conn.SecretFixed(s.Providers[conn.Provider])
-	v.MayManage, v.MaySync = who.may(access.ManageConnections), who.may(access.SyncConnections)
-	if v.MayManage && conn.DisconnectedAt == nil {
+	if who.may(access.ManageConnections) && conn.DisconnectedAt == nil {
 		shown := s.sessions.takeReveal(ctx, id, s.Now())
 		if v.Why = shown.Why; shown.Secret && !v.Fixed {
 			v.Reveal = conn.Secrets.Current
 		}
 	}
-	if v.MayManage && conn.Provider != generic {
-		v.Again = againLink(conn)
-	}
 	open, err := s.Records.OpenRuns(ctx)
 	if err != nil {
 		return err
 	}
-	if v.connectionView, err = s.newConnectionView(ctx, conn, open); err != nil {
+	if v.connectionView, err = s.newConnectionView(ctx, conn, open, who); err != nil {
 		return err
 	}
-	if v.History, err = s.Records.Runs(ctx, id, newestRuns); err != nil {
-		return err
-	}
-	v.Compared = lastReconcile(v.History)
-	if v.Hosts, v.Unmapped, err = s.hostsOf(ctx, v.Connection); err != nil {
-		return err
-	}
-	drifts, err := s.Records.Drifts(ctx, id, mostDrifts)
+	runs, err := s.Records.Runs(ctx, id, newestRuns)
 	if err != nil {
 		return err
 	}
-	for _, d := range drifts {
-		row := driftView{Drift: d}
-		if d.BookingID != uuid.Nil {
-			row.Booking = "/bookings/" + d.BookingID.String()
-		}
-		v.Drifts = append(v.Drifts, row)
+	v.History, v.Compared = s.runViews(conn, runs, who), lastReconcile(runs)
+	if v.Hosts, v.Unmapped, err = s.hostsOf(ctx, v.Connection, who.language); err != nil {
+		return err
 	}
-	if v.From == "" {
-		v.From = s.Now().In(who.zone).Add(-backfillDays).Format(time.DateOnly)
+	if v.Drifts, err = s.driftsOf(ctx, id, who); err != nil {
+		return err
+	}
+	if v.Changes, err = s.changesOf(ctx, v.Compared); err != nil {
+		return err
+	}
+	if v.Compared != nil {
+		compare := newRunView(s.Providers[conn.Provider], *v.Compared, who)
+		v.Compare = &compare
+	}
+	if conn.DisconnectedAt == nil {
+		v.Unreached = s.unreached(conn.Provider)
+	}
+	if v.Day == "" {
+		v.Day = s.Now().In(who.zone).Add(-backfillDays).Format(time.DateOnly)
 	}
 	return s.page(c, status, "connection", page{Title: "connection.title", Section: "connections", Data: v})
 }
@@ -195,6 +209,7 @@ func (s *server) showConnection(c echo.Context, status int, id uuid.UUID, v conn
 // Providers whose pages differ from the others'.
 const (
 	acuity  = "acuity"
+	calcom  = "calcom"
 	generic = "generic"
 )
 
@@ -208,9 +223,10 @@ type trouble struct {
 // troubleOf is nil for errors that are no trouble with an account: those have
 // pages of their own.
 func troubleOf(err error) *trouble {
+	var conflict *booking.ConflictError
 	t := &trouble{Cause: account.CauseOf(err)}
-	if t.Cause == account.CauseOwn {
-		return nil
+	if t.Cause == account.CauseOwn || errors.As(err, &conflict) {
+		return nil // the problem page says it, under its own status
 	}
 	t.Said = saidBy(err)
 	return t

@@ -37,9 +37,13 @@ func connecting() map[string][]string {
 		"health": states, "health.help": states, "down": {string(providers.StateFailing), string(providers.StateNeedsSignIn)},
 		"trouble": causes, "remedy": causes,
 		"run.cause":     {"asked", "connected", "reconnected", "outage", "periodic", "registered"},
-		"done":          {"connected", "reconnected", "checked", "comparing", "importing", "rotated", "rotated_over", "finished", "disconnected"},
+		"done":          {"connected", "reconnected", "checked", "comparing", "importing", "stopped", "rotated", "rotated_over", "finished", "abandoned", "disconnected"},
 		"connect.needs": all, "connect.what": all, "connect.lead": all, "byhand.where": all,
-		"connect.key": {"calendly", "calcom", "acuity"}, "connect.where": {"calendly", "calcom", "acuity"},
+		"hop": {
+			string(account.HopAddress), string(account.HopConnect), string(account.HopTLS), string(account.HopPost), string(account.HopAnswer),
+			string(account.HopReceipt), string(account.HopAPI), string(account.HopWebhook),
+		},
+		"connect.key": {"calendly", "calcom", "acuity"}, "connect.key.again": {"calendly", "calcom", "acuity"}, "connect.where": {"calendly", "calcom", "acuity"},
 	}
 }
 
@@ -83,11 +87,11 @@ func TestConnectionsSayHowTheyAre(t *testing.T) {
 	list := w.get(t, viewer, "/connections").body
 	has(t, "the list", list, "Working", "Quiet", "Failing", "Needs a new sign-in", "Disconnected", "maren.oduya@harbourclinic.example",
 		"3 in a row", "the API answered 503: &lt;b&gt;bold&lt;/b&gt; trouble", "41 at the provider, 40 here, 1 differ", "gone at the provider since",
-		"250 bookings read on 3 pages, 240 new or changed here", "to be entered by hand; waiting for the first delivery", "30 Nov 2026, 09:00 WIB")
+		"250 bookings read, 240 new or changed here, <span class=\"bad\">1 conflict</span>", "to be entered by hand; waiting for the first delivery", "30 Nov 2026, 09:00 WIB")
 	hasNot(t, "a viewer's list", list, "/connections/new/")
 	one := w.get(t, viewer, connectionPath(5)).body
 	has(t, "a connection", one, `<a href="/resources/`+id(10).String()+`">Consulting room</a>`, "Nobody yet", "no resource",
-		`<a href="/bookings/`+id(23).String()+`">`, "/scheduled_events/YY", "Not allowed", "Import", "by schedule", "1 conflicts, 0 refused")
+		`<a href="/bookings/`+id(23).String()+`">`, "/scheduled_events/YY", "Not allowed", "Import", "by schedule", "1 conflict</span>")
 	hasNot(t, "a viewer's page", one, "<form method=\"post\" action=\"/connections", "planted-secret")
 	operator := w.get(t, w.user(t, "rani", access.Operator), connectionPath(5)).body
 	has(t, "an operator's page", operator, connectionPath(5, "/check"), connectionPath(5, "/import"))
@@ -99,8 +103,15 @@ func TestDownConnectionsShowEverywhere(t *testing.T) {
 	w, _ := connectWorld(t)
 	page := w.get(t, w.user(t, "ayu", access.Administrator), "/calendar").body
 	has(t, "the calendar", page, "Quay", "no longer lets us in. Bookings may be missing since", "30 Nov 2026, 09:00 WIB",
-		`<a href="/connections/new/acuity?id=`+id(7).String()+`">Connect again</a>`, "Mole", "Dock", "3 connections do not work")
-	has(t, "another page", w.get(t, w.user(t, "rani", access.Viewer), "/audit").body, "3 connections do not work")
+		`<strong>Quay</strong> (Acuity)`, `<a href="/connections/new/acuity?id=`+id(7).String()+`">Connect again<`, "Mole", "Dock", "3 connections do not work",
+		`<strong>Mole</strong> (Cal.com) fails`, `<a href="`+connectionPath(6)+`">See what to do<`)
+	viewer := w.user(t, "rani", access.Viewer)
+	for _, path := range []string{"/calendar", "/bookings/" + id(21).String(), "/conflicts", "/audit", "/deliveries", "/resources"} {
+		body := w.get(t, viewer, path).body
+		has(t, path, body, "Quay</strong> (Acuity) no longer lets us in", `<a href="`+connectionPath(7)+`">See what to do<`)
+		hasNot(t, path, body, "/connections/new/")
+	}
+	hasNot(t, "the connections, whose cards say it", w.get(t, viewer, "/connections").body, "See what to do<")
 	whole := newWorld(t, full(), nil)
 	hasNot(t, "a whole house", whole.get(t, whole.user(t, "ayu", access.Viewer), "/calendar").body, "not work", "may be missing")
 }
@@ -274,6 +285,12 @@ func TestSecretsShowOnce(t *testing.T) {
 	if res := w.post(t, browser, connectionPath(77, "/rotate"), nil); res.StatusCode != http.StatusConflict {
 		t.Errorf("a second rotation gives %d", res.StatusCode)
 	}
+	// One that was lost on its way is gone back from; the sender still signs with it.
+	w.post(t, browser, connectionPath(77, "/abandon"), nil)
+	if back, _ := w.records.Connection(t.Context(), id(77)); back.Secrets != (providers.Secrets{Current: "made-for-calcom"}) {
+		t.Errorf("after going back: %v", back.Secrets)
+	}
+	w.post(t, browser, connectionPath(77, "/rotate"), nil)
 	w.post(t, browser, connectionPath(77, "/finish"), nil)
 	if made, _ = w.records.Connection(t.Context(), id(77)); made.Secrets.Previous != "" {
 		t.Error("the old secret is still there")

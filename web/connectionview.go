@@ -35,8 +35,30 @@ type connectionView struct {
 	CanAsk bool
 	// Compared is the last reconcile that ended, Runs what is under way.
 	Compared *booking.Run
-	Runs     []booking.Run
+	Runs     []runView
 	Link     string
+
+	// What the viewer may do about it.
+	MaySync   bool
+	MayManage bool
+	// Again is where it is connected again; "" for whoever may not.
+	Again string
+	// SignIn has it signed in again at its provider without a form: it was
+	// connected so. Only a page of one connection knows.
+	SignIn bool
+}
+
+// Cure is what a connection that does not work needs, in a word.
+func (v connectionView) Cure() string {
+	switch {
+	case !v.Down():
+		return ""
+	case v.State == providers.StateNeedsSignIn:
+		return "signin"
+	case v.Hook == hookLost:
+		return "hook"
+	}
+	return "wait"
 }
 
 // Busy tells whether something is under way that the page should follow.
@@ -44,7 +66,7 @@ func (v connectionView) Busy() bool { return len(v.Runs) > 0 || v.Waiting() }
 
 // Importing tells whether its bookings are being brought in.
 func (v connectionView) Importing() bool {
-	return slices.ContainsFunc(v.Runs, func(r booking.Run) bool { return r.Kind == booking.RunBackfill })
+	return slices.ContainsFunc(v.Runs, runView.Importing)
 }
 
 // Down tells whether it does not do what it is there for.
@@ -53,27 +75,28 @@ func (v connectionView) Down() bool { return down(v.State) }
 // Waiting tells whether its first post is still to come.
 func (v connectionView) Waiting() bool { return v.Hook == hookWaiting && v.DisconnectedAt == nil }
 
-func (s *server) newConnectionView(ctx context.Context, c providers.Connection, open []booking.Run) (connectionView, error) {
+func (s *server) newConnectionView(ctx context.Context, c providers.Connection, open []booking.Run, who viewer) (connectionView, error) {
+	signedIn := c.API.Refresh != "" && c.Provider != acuity && s.Connect.Authorizable(c.Provider) // Acuity needs its key besides
 	// What is secret does not come near a template.
 	c.Secrets, c.API = providers.Secrets{}, providers.Credentials{}
 	v := connectionView{
 		Connection: c, State: c.State(s.Now()), WebhookURL: s.webhookURL(c), Since: c.DownSince(), Hook: hookOf(c),
 		CanAsk: c.DisconnectedAt == nil && c.Owner.ExternalID != "" && s.reaches(c.Provider), Link: connectionLink(c.ID),
+		MaySync: who.may(access.SyncConnections), MayManage: who.may(access.ManageConnections),
+	}
+	if v.MayManage && c.Provider != generic {
+		v.Again, v.SignIn = againLink(c), signedIn
 	}
 	if c.APIBase != c.ID.String() {
 		v.Account = c.APIBase
 	}
-	for _, r := range open {
-		if r.ConnectionID == c.ID {
-			v.Runs = append(v.Runs, r)
-		}
-	}
+	v.Runs = s.runViews(c, slices.DeleteFunc(slices.Clone(open), func(r booking.Run) bool { return r.ConnectionID != c.ID }), who)
 	if c.DisconnectedAt == nil {
 		var err error
 		if v.Failing, err = s.Records.Failing(ctx, c.ID); err != nil {
 			return v, err
 		}
-		v.Failed = deliveriesView{Provider: c.Provider}.link(string(v.Failing.Newest), "")
+		v.Failed = deliveriesQuery{Connection: c.ID.String(), Status: string(v.Failing.Newest), Period: periodAll}.Link()
 	}
 	return v, nil
 }
@@ -108,10 +131,11 @@ func down(state providers.State) bool {
 
 // downConnection is what every page may warn of.
 type downConnection struct {
-	Name  string
-	State providers.State
-	Since *time.Time
-	Link  string
+	Provider string
+	Name     string
+	State    providers.State
+	Since    *time.Time
+	Link     string
 	// Again is where it is connected again; "" when that does not help, or the
 	// viewer may not.
 	Again string
@@ -130,7 +154,10 @@ func (s *server) downConnections(ctx context.Context, who viewer) ([]downConnect
 		if !down(state) {
 			continue
 		}
-		d := downConnection{Name: c.Name, State: state, Since: c.DownSince(), Link: connectionLink(c.ID)}
+		d := downConnection{Provider: c.Provider, Name: c.Name, State: state, Since: c.DownSince()}
+		if who.may(access.ViewAll) {
+			d.Link = connectionLink(c.ID)
+		}
 		if state == providers.StateNeedsSignIn && who.may(access.ManageConnections) {
 			d.Again = againLink(c)
 		}
@@ -149,21 +176,23 @@ type hostView struct {
 	// Resource is the name of what it maps to; "" for nothing.
 	Resource string
 	Link     string
+	// Unnamed is a word for one who has neither name nor e-mail.
+	Unnamed string
 }
 
-// Called is the host's name, else its e-mail, else what the provider calls it.
+// Called is the host's name, else its e-mail, else a word for what it is.
 func (h hostView) Called() string {
 	for _, name := range []string{h.Name, h.Email} {
 		if name != "" {
 			return name
 		}
 	}
-	return h.ExternalID
+	return h.Unnamed
 }
 
 // hostsOf maps an account's hosts as the bookings' are: by what a person mapped,
 // else by e-mail.
-func (s *server) hostsOf(ctx context.Context, c providers.Connection) (hosts []hostView, unmapped int, err error) {
+func (s *server) hostsOf(ctx context.Context, c providers.Connection, l *language) (hosts []hostView, unmapped int, err error) {
 	if len(c.Owner.Hosts) == 0 {
 		return nil, 0, nil
 	}
@@ -186,7 +215,7 @@ func (s *server) hostsOf(ctx context.Context, c providers.Connection) (hosts []h
 		return k
 	}
 	for _, h := range c.Owner.Hosts {
-		v := hostView{Host: h}
+		v := hostView{Host: h, Unnamed: unnamedHost(c.Source(), h.ExternalID, l)}
 		k := find(h)
 		r := k.own
 		if r == nil {

@@ -39,6 +39,11 @@ func (d *dates) day(on calendar.Date) string {
 	return fmt.Sprintf("%s, %d %s %d", d.weekdays[on.Weekday()], on.Day, d.months[on.Month-1], on.Year)
 }
 
+// month is "November 2026".
+func (d *dates) month(of calendar.Date) string {
+	return fmt.Sprintf("%s %d", d.months[of.Month-1], of.Year)
+}
+
 // shortDay is "Mon 30 Nov".
 func (d *dates) shortDay(on calendar.Date) string {
 	return fmt.Sprintf("%s %d %s", d.shortWeekdays[on.Weekday()], on.Day, d.shortMonths[on.Month-1])
@@ -88,22 +93,6 @@ func (d *dates) hours(from, to time.Time, on calendar.Date) string {
 		end, dash = d.shortDay(calendar.DateOf(to, to.Location()))+" "+end, " – "
 	}
 	return begin + dash + end
-}
-
-// part is "09:00–09:30", with only the end that lies within the day, or only the
-// beginning where there is little room.
-func (d *dates) part(from, to time.Time, before, after, narrow bool) string {
-	switch {
-	case before && after:
-		return "–"
-	case before:
-		return "–" + d.time(to)
-	case after:
-		return d.time(from) + "–"
-	case narrow:
-		return d.time(from)
-	}
-	return d.hours(from, to, calendar.DateOf(from, from.Location()))
 }
 
 // span is "Monday, 30 November 2026, 09:00–09:30 CET".

@@ -12,20 +12,36 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"slotkeeper/booking"
+	"slotkeeper/booking/access"
 )
 
 const deliveriesPageSize = 50
 
-// deliveriesView is the list of receipts, newest first, with what narrows it.
+// deliveriesView is the dashboard and the list of receipts, newest first.
 type deliveriesView struct {
-	Status    string
-	Provider  string
-	Statuses  []booking.ReceiptStatus
-	Providers []string
-	Rows      []receiptRow
-	Open      []counter // how many receipts something is left to be done about, by status
-	Older     string
-	First     string
+	Query       deliveriesQuery
+	Board       board
+	Statuses    []booking.ReceiptStatus
+	Providers   []string
+	Connections []option
+	Kinds       []option
+	Rows        []receiptRow
+	Periods     []periodLink
+	Older       string
+	First       string
+	Clear       string
+	// Replay is where what is listed may be replayed; "" for whoever may not.
+	Replay string
+	// Wider is the same without a period, of one that shows nothing.
+	Wider  string
+	Partly bool // the page is not full, since the search goes on further back
+	Error  string
+}
+
+type periodLink struct {
+	Name   string
+	Link   string
+	Chosen bool
 }
 
 type receiptRow struct {
@@ -40,65 +56,79 @@ func (r receiptRow) Bad() bool {
 	return r.Status == booking.StatusFailed || r.Status == booking.StatusDead
 }
 
-func (v deliveriesView) link(status, cursor string) string {
-	q := url.Values{}
-	for _, p := range [][2]string{{"status", status}, {"provider", v.Provider}, {"cursor", cursor}} {
-		if p[1] != "" {
-			q.Set(p[0], p[1])
-		}
-	}
-	if len(q) == 0 {
-		return "/deliveries"
-	}
-	return "/deliveries?" + q.Encode()
-}
+// Read tells that it came by no post: it was read from the provider's API.
+func (r receiptRow) Read() bool { return r.Deliveries == 0 }
 
-// deliveriesPage answers what came in and what became of it.
+// deliveriesPage answers what came in and what became of it: the numbers by account
+// and kind, held against what the provider says, then each one.
 func (s *server) deliveriesPage(c echo.Context) error {
-	ctx := c.Request().Context()
-	v := deliveriesView{Status: c.QueryParam("status"), Provider: c.QueryParam("provider"), Statuses: booking.ReceiptStatuses()}
-	for name := range s.Providers {
-		v.Providers = append(v.Providers, name)
+	ctx, who := c.Request().Context(), s.viewer(c)
+	v := deliveriesView{Query: readDeliveriesQuery(c.QueryParams()), Statuses: booking.ReceiptStatuses()}
+	v.Clear = deliveriesQuery{Period: v.Query.Period}.Link()
+	if who.may(access.ReplayDeliveries) {
+		v.Replay = v.Query.replayLink(who.zone, s.Now())
 	}
-	slices.Sort(v.Providers)
-	if !slices.Contains(v.Statuses, booking.ReceiptStatus(v.Status)) {
-		v.Status = ""
+	for _, name := range periods() {
+		v.Periods = append(v.Periods, periodLink{
+			Name: name, Chosen: v.Query.Period == name, Link: v.Query.with(func(q *deliveriesQuery) { q.Period = name }),
+		})
 	}
-	if !slices.Contains(v.Providers, v.Provider) {
-		v.Provider = ""
+	names, err := s.names(ctx)
+	if err != nil {
+		return err
 	}
-	f := booking.Filter{Provider: v.Provider}
-	if v.Status != "" {
-		f.Statuses = []string{v.Status}
-	}
-	cursor := c.QueryParam("cursor")
-	rows, err := s.Records.Receipts(ctx, f, booking.Page{Limit: deliveriesPageSize, Cursor: cursor})
+	v.Providers, v.Connections, v.Kinds = names.providers, names.connectionOptions(who.language), kindOptions(v.Query.Kind, who.language)
+	status := http.StatusOK
+	err = s.fillDeliveries(ctx, &v, who)
 	var invalid *booking.InvalidError
 	if errors.As(err, &invalid) {
-		return c.Redirect(http.StatusSeeOther, v.link(v.Status, ""))
+		v.Error, status = who.language.t("audit.invalid"), http.StatusUnprocessableEntity
+	} else if err != nil {
+		return err
 	}
+	return s.page(c, status, "deliveries", page{Title: "deliveries.title", Section: "deliveries", Wide: true, Data: v})
+}
+
+// kindOptions are the kinds to choose from; one that was asked for by its provider's
+// own name stands there too.
+func kindOptions(chosen string, l *language) []option {
+	kinds := []booking.Kind{
+		booking.KindRequested, booking.KindCreated, booking.KindMoved, booking.KindCanceled, booking.KindDetails, booking.KindNoShow, booking.KindSelftest,
+	}
+	if chosen != "" && !slices.Contains(kinds, booking.Kind(chosen)) {
+		kinds = append(kinds, booking.Kind(chosen))
+	}
+	out := make([]option, len(kinds))
+	for i, k := range kinds {
+		out[i] = option{Value: string(k), Label: l.named("kind", string(k))}
+	}
+	return out
+}
+
+func (s *server) fillDeliveries(ctx context.Context, v *deliveriesView, who viewer) error {
+	f, err := v.Query.filter(who.zone, s.Now())
 	if err != nil {
 		return err
 	}
-	if v.Rows, err = s.receiptRows(ctx, rows.Items, s.viewer(c)); err != nil {
-		return err
-	}
-	backlog, err := s.Records.Backlog(ctx)
+	rows, err := s.Records.Receipts(ctx, f, booking.Page{Limit: deliveriesPageSize, Cursor: v.Query.Cursor})
 	if err != nil {
 		return err
 	}
-	for _, status := range []booking.ReceiptStatus{booking.StatusPending, booking.StatusFailed, booking.StatusDead} {
-		if n := backlog.Open[status]; n > 0 {
-			v.Open = append(v.Open, counter{Value: string(status), Count: n, Chosen: v.Status == string(status), Link: v.link(toggled(v.Status, string(status)), "")})
-		}
+	if v.Rows, err = s.receiptRows(ctx, rows.Items, who); err != nil {
+		return err
 	}
 	if rows.Next != "" {
-		v.Older = v.link(v.Status, rows.Next)
+		v.Older = v.Query.with(func(q *deliveriesQuery) { q.Cursor = rows.Next }) + "#list"
+		v.Partly = len(rows.Items) < deliveriesPageSize
 	}
-	if cursor != "" {
-		v.First = v.link(v.Status, "")
+	if v.Query.Cursor != "" {
+		v.First = v.Query.with(func(*deliveriesQuery) {}) + "#list"
 	}
-	return s.page(c, http.StatusOK, "deliveries", page{Title: "deliveries.title", Section: "deliveries", Wide: true, Data: v})
+	if len(v.Rows) == 0 && v.Query.Period != periodAll {
+		v.Wider = v.Query.with(func(q *deliveriesQuery) { q.Period = periodAll })
+	}
+	v.Board, err = s.board(ctx, v.Query, who)
+	return err
 }
 
 // receiptRows adds to receipts what they are about.
@@ -139,7 +169,9 @@ func (s *server) receiptRows(ctx context.Context, all []booking.ReceiptView, who
 type deliveryView struct {
 	receiptRow
 	Transitions []booking.TransitionView
+	Copies      []booking.Copy
 	Payload     *payload
+	Replay      bool   // it may be replayed
 	Reveal      string // shows the body; "" for whoever may not, or when it shows
 }
 
@@ -162,7 +194,10 @@ func (s *server) deliveryPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := deliveryView{receiptRow: rows[0], Transitions: transitions.Items}
+	v := deliveryView{receiptRow: rows[0], Transitions: transitions.Items, Replay: who.may(access.ReplayDeliveries) && !rows[0].Read()}
+	if v.Copies, err = s.Records.Copies(ctx, id); err != nil {
+		return err
+	}
 	if v.Payload, v.Reveal, err = s.revealed(c, r); err != nil {
 		return err
 	}

@@ -1,19 +1,53 @@
 package web_test
 
 import (
+	"cmp"
+	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"slotkeeper/booking"
 	"slotkeeper/booking/access"
 )
+
+// CountReceipts counts what the store would.
+func (r *records) CountReceipts(_ context.Context, f booking.CountFilter, _ time.Time) (booking.ReceiptCounts, error) {
+	out := booking.ReceiptCounts{Parts: make([]map[booking.ReceiptStatus]int, len(f.Parts))}
+	for i := range out.Parts {
+		out.Parts[i] = map[booking.ReceiptStatus]int{}
+	}
+	for _, v := range r.receipts {
+		if f.ConnectionID != nil && *f.ConnectionID != v.ConnectionID || f.Provider != "" && f.Provider != v.Provider {
+			continue
+		}
+		counts := map[booking.ReceiptStatus]int{v.Status: 1}
+		if v.Deliveries > 1 {
+			counts[booking.StatusDuplicate] = v.Deliveries - 1
+		}
+		for status, n := range counts {
+			if !v.ReceivedAt.Before(f.From) && v.ReceivedAt.Before(f.To) {
+				out.Of = append(out.Of, booking.ReceiptCount{ConnectionID: v.ConnectionID, Kind: v.Kind, Told: v.Deliveries > 0, Status: status, Count: n})
+			}
+			for i, p := range f.Parts {
+				if !v.ReceivedAt.Before(p.From) && v.ReceivedAt.Before(p.To) {
+					out.Parts[i][status] += n
+				}
+			}
+		}
+	}
+	slices.SortFunc(out.Of, func(a, b booking.ReceiptCount) int { return cmp.Compare(a.Status, b.Status) })
+	return out, nil
+}
 
 func TestConnectionThatFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, full(), nil)
 	res := w.get(t, w.user(t, "ayu", access.Viewer), "/connections")
 	desk := section(t, res.body, "Front desk</a> <small>", "</li>")
-	has(t, "failing", desk, "The last 2 deliveries failed", `href="/deliveries?provider=generic&amp;status=failed"`)
+	has(t, "failing", desk, "The last 2 deliveries failed", `href="/deliveries?connection=`+id(2).String()+`&amp;status=failed"`)
 	if strings.Contains(desk, "health is-working") {
 		t.Error("a connection that fails is green")
 	}
@@ -53,4 +87,57 @@ func TestDeliveries(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The numbers of the dashboard lead to the deliveries that they count.
+func TestDeliveriesBoard(t *testing.T) {
+	t.Parallel()
+	r := full()
+	r.receipts[3].Kind = "OOO_CREATED"
+	r.receipts = append(r.receipts, booking.ReceiptView{
+		ID: id(44), Provider: "calendly", ConnectionID: id(1), Kind: booking.KindCreated, Status: booking.StatusProcessed, ReceivedAt: noon.Add(-3 * time.Hour),
+	}, booking.ReceiptView{
+		ID: id(45), Provider: "calendly", ConnectionID: id(1), Kind: "FOO_BAR", Status: booking.StatusIgnored, Deliveries: 1, ReceivedAt: noon.Add(-49 * time.Hour),
+	})
+	w := newWorld(t, r, nil)
+	browser := w.user(t, "ayu", access.Viewer)
+	for _, lang := range []string{"en", "id"} {
+		for _, path := range []string{"/deliveries", "/deliveries?range=30d", "/deliveries?range=all&connection=" + id(1).String(), "/deliveries?range=today&kind=FOO_BAR"} {
+			wholesome(t, w.get(t, browser, path, "Accept-Language", lang), lang)
+		}
+	}
+	day := w.get(t, browser, "/deliveries").body
+	board := section(t, day, `<table class="board">`, "</table>")
+	has(t, "board", board, "Out of office", "Read in", "Nothing came in this time.",
+		`<a href="/deliveries?connection=`+id(1).String()+`&amp;kind=invitee.created&amp;range=24h&amp;status=conflict#list" class="bad">`)
+	if strings.Contains(board, "FOO_BAR") || strings.Contains(board, "Old desk") {
+		t.Error("the board shows what came before, or an account that ended in silence")
+	}
+	has(t, "list", day, "read in, not delivered")
+	has(t, "month", w.get(t, browser, "/deliveries?range=30d").body, "Other event (FOO_BAR)")
+	chart := section(t, day, `<svg class="chart"`, "</svg>")
+	has(t, "chart", chart, `viewBox="0 0 640 200"`, `class="stroke-none fill-series-0"`, "fill-series-1", "fill-series-2", "fill-series-3", "fill-text")
+	for _, bad := range []string{"style", "script", "rgb(", "<style", "font-family", " on"} {
+		if strings.Contains(chart, bad) {
+			t.Errorf("the chart has %s", bad)
+		}
+	}
+	for _, bad := range []string{"connection=mine", "cursor=nonsense"} {
+		res := w.get(t, browser, "/deliveries?"+bad)
+		if res.StatusCode != http.StatusUnprocessableEntity {
+			t.Errorf("%q gives %d", bad, res.StatusCode)
+		}
+		wholesome(t, res, "en")
+	}
+	for query, want := range map[string]string{
+		"range=today&status=dead": "Nothing fits in this period", "range=all&status=dead": "Nothing fits these filters", "status=dead": "Nothing fits these filters",
+	} {
+		if body := w.get(t, browser, "/deliveries?"+query).body; !strings.Contains(body, want) {
+			t.Errorf("%q does not say %q", query, want)
+		}
+	}
+	empty := newWorld(t, &records{}, nil)
+	res := empty.get(t, empty.user(t, "ayu", access.Viewer), "/deliveries?range=all")
+	wholesome(t, res, "en")
+	has(t, "empty", res.body, "Nothing was delivered")
 }

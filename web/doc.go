@@ -11,6 +11,10 @@
 // not meant for the caller.
 //
 // Pages hold under "default-src 'self'": no inline script or style anywhere, so
-// the grid of the week is placed by the classes of a stylesheet made in
+// the grids of the calendar are placed by the classes of a stylesheet made in
 // gridcss.go. They work without JavaScript. Every text stands in locales/.
+//
+// Open pages hear of changes over one stream of server-sent events (live.go), which
+// tells no more than that something happened; what it was each page reads for
+// itself, as its viewer may see it.
 package web

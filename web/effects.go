@@ -1,10 +1,12 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,47 +24,111 @@ import (
 type Effects interface {
 	// Effects are those of a booking, newest first.
 	Effects(ctx context.Context, bookingID uuid.UUID) ([]booking.Effect, error)
+	// EffectsOf are those of several, by booking.
+	EffectsOf(ctx context.Context, bookings []uuid.UUID) (map[uuid.UUID][]booking.Effect, error)
 	// CancelPlan is how far canceling a booking at its provider would go.
 	CancelPlan(ctx context.Context, bookingID uuid.UUID) (booking.CancelPlan, error)
 	AskCancel(ctx context.Context, r booking.CancelRequest, e access.Entry) (booking.Effect, error)
 	RetryEffect(ctx context.Context, id uuid.UUID, e access.Entry) (booking.Effect, error)
+	// WithdrawEffect takes back one that is still to be done.
+	WithdrawEffect(ctx context.Context, id uuid.UUID, e access.Entry) (booking.Effect, error)
+	// KeylessConnections are those through which nothing can be canceled.
+	KeylessConnections(ctx context.Context) ([]uuid.UUID, error)
 }
 
 // effectsView is what a booking page shows of them, and what may be done.
 type effectsView struct {
 	Effects []effectView
-	// Cancel is where to ask for a cancel; "" when that is not possible.
-	Cancel     string
+	offer
 	MaxMessage int
 }
 
 type effectView struct {
 	booking.Effect
 	Provider string
-	// Retry is where to have it tried again; "" when there is nothing to.
-	Retry string
+	// Retry is where to have it tried again, Withdraw where to take it back; "" when
+	// there is nothing to.
+	Retry    string
+	Withdraw string
+	// Waits says that it is done, and that the provider has not told of it yet.
+	Waits bool
 }
 
 // effectsOf is what a booking page shows of its effects.
-func (s *server) effectsOf(ctx context.Context, b booking.View, q calendarQuery, may bool) (effectsView, error) {
+func (s *server) effectsOf(ctx context.Context, b booking.View, q calendarQuery, names names, may bool) (effectsView, error) {
 	v := effectsView{MaxMessage: booking.MaxMessage}
 	all, err := s.Effects.Effects(ctx, b.ID)
 	if err != nil {
 		return v, err
 	}
-	open := false
 	for _, e := range all {
-		row := effectView{Effect: e, Provider: b.Provider}
-		if may && (e.Status == booking.EffectFailed || e.Status == booking.EffectDead) {
-			row.Retry = "/effects/" + e.ID.String() + "/retry"
-		}
-		open = open || e.Kind == booking.EffectCancel && e.Status.Open()
-		v.Effects = append(v.Effects, row)
+		v.Effects = append(v.Effects, newEffectView(e, b, may))
 	}
-	if may && !open && b.Status != booking.Canceled && s.reaches(b.Provider) {
-		v.Cancel = cancelLink(b.ID, q)
+	keyless, err := s.Effects.KeylessConnections(ctx)
+	v.offer = s.offerOf(b, newestCancel(b, all, may), cancelLink(b.ID, q), keyless, names, may)
+	return v, err
+}
+
+func newEffectView(e booking.Effect, of booking.View, may bool) effectView {
+	v := effectView{Effect: e, Provider: of.Provider, Waits: e.Status == booking.EffectDone && of.Status != booking.Canceled}
+	if may && (e.Status == booking.EffectFailed || e.Status == booking.EffectDead) {
+		v.Retry = "/effects/" + e.ID.String() + "/retry"
 	}
-	return v, nil
+	if may && e.Kind == booking.EffectCancel && e.Status.Open() {
+		v.Withdraw = "/effects/" + e.ID.String() + "/withdraw"
+	}
+	return v
+}
+
+// tellingTime is how long the provider may take to tell of a cancel that it took.
+// After that another may be asked for: the first may have been undone there.
+const tellingTime = time.Hour
+
+// offer is what can be done to have a booking canceled.
+type offer struct {
+	// Cancel is where to ask its provider for it; "" when that is not possible.
+	Cancel string
+	// ByHand is the connection in whose own pages it is to be canceled; "" when it
+	// need not be there. Keyless is that connection's page, where it can be given
+	// credentials; "" for one that has no API.
+	ByHand  string
+	Keyless string
+}
+
+// offerOf is what can be done about a booking whose newest cancel is asked, at link.
+func (s *server) offerOf(b booking.View, asked *effectView, link string, keyless []uuid.UUID, names names, may bool) offer {
+	name := cmp.Or(names.connection[b.ConnectionID], b.Provider)
+	switch {
+	case b.Status == booking.Canceled:
+		return offer{}
+	case !s.reaches(b.Provider):
+		return offer{ByHand: name}
+	case asked != nil && asked.Status.Open():
+		return offer{}
+	case asked != nil && asked.DoneAt != nil && asked.Waits && s.Now().Before(asked.DoneAt.Add(tellingTime)):
+		return offer{}
+	case slices.Contains(keyless, b.ConnectionID):
+		return offer{ByHand: name, Keyless: connectionLink(b.ConnectionID)}
+	case may:
+		return offer{Cancel: link}
+	}
+	return offer{}
+}
+
+// Bad tells whether it is not done, and will not be by itself or has failed before.
+func (v effectView) Bad() bool {
+	return v.Status == booking.EffectFailed || v.Status == booking.EffectDead
+}
+
+// newestCancel is the last cancel that was asked for of a booking that is not
+// canceled yet; nil for none.
+func newestCancel(of booking.View, all []booking.Effect, may bool) *effectView {
+	i := slices.IndexFunc(all, func(e booking.Effect) bool { return e.Kind == booking.EffectCancel })
+	if i < 0 || of.Status == booking.Canceled {
+		return nil
+	}
+	v := newEffectView(all[i], of, may)
+	return &v
 }
 
 func cancelLink(id uuid.UUID, q calendarQuery) string {
@@ -204,9 +270,7 @@ func (s *server) cancelBooking(c echo.Context) error {
 		return err
 	}
 	if from, ok := cameFromConflicts(c.QueryParams()); ok {
-		done := from.values()
-		done.Set("done", "asked")
-		return c.Redirect(http.StatusSeeOther, "/conflicts?"+done.Encode())
+		return c.Redirect(http.StatusSeeOther, from.done("asked"))
 	}
 	q := readCalendarQuery(c.QueryParams(), who.zone, s.Now())
 	return c.Redirect(http.StatusSeeOther, bookingLink(id, q)+"#effects")
@@ -230,6 +294,28 @@ func (s *server) retryEffect(c echo.Context) error {
 	e, err := s.Effects.RetryEffect(c.Request().Context(), id, s.entry(s.by(c)))
 	if err != nil {
 		return err
+	}
+	if from, ok := cameFromConflicts(c.QueryParams()); ok {
+		return c.Redirect(http.StatusSeeOther, from.done("retried"))
+	}
+	return c.Redirect(http.StatusSeeOther, fmt.Sprintf("/bookings/%s#effects", e.BookingID))
+}
+
+// withdrawEffect takes back an effect that is still to be done.
+func (s *server) withdrawEffect(c echo.Context) error {
+	if !s.viewer(c).may(access.ActAtProvider) {
+		return errNoRole
+	}
+	id, err := parseID(c.Param("id"))
+	if err != nil {
+		return err
+	}
+	e, err := s.Effects.WithdrawEffect(c.Request().Context(), id, s.entry(s.by(c)))
+	if err != nil {
+		return err
+	}
+	if from, ok := cameFromConflicts(c.QueryParams()); ok {
+		return c.Redirect(http.StatusSeeOther, from.done("withdrawn"))
 	}
 	return c.Redirect(http.StatusSeeOther, fmt.Sprintf("/bookings/%s#effects", e.BookingID))
 }

@@ -28,6 +28,7 @@ type effects struct {
 	asked   []booking.CancelRequest
 	entries []access.Entry
 	retried []uuid.UUID
+	keyless []uuid.UUID
 }
 
 func (e *effects) Effects(_ context.Context, id uuid.UUID) ([]booking.Effect, error) {
@@ -40,6 +41,20 @@ func (e *effects) Effects(_ context.Context, id uuid.UUID) ([]booking.Effect, er
 	for _, x := range slices.Backward(e.list) {
 		if x.BookingID == id {
 			out = append(out, x)
+		}
+	}
+	return out, nil
+}
+
+func (e *effects) EffectsOf(ctx context.Context, bookings []uuid.UUID) (map[uuid.UUID][]booking.Effect, error) {
+	out := map[uuid.UUID][]booking.Effect{}
+	for _, id := range bookings {
+		all, err := e.Effects(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if len(all) > 0 {
+			out[id] = all
 		}
 	}
 	return out, nil
@@ -101,6 +116,25 @@ func (e *effects) RetryEffect(_ context.Context, id uuid.UUID, entry access.Entr
 	return booking.Effect{}, booking.ErrNotFound
 }
 
+func (e *effects) WithdrawEffect(_ context.Context, id uuid.UUID, entry access.Entry) (booking.Effect, error) {
+	e.records.mu.Lock()
+	defer e.records.mu.Unlock()
+	for i := range e.list {
+		x := &e.list[i]
+		if x.ID != id {
+			continue
+		}
+		if !x.Status.Open() {
+			return booking.Effect{}, booking.ErrNothingToWithdraw
+		}
+		x.Status, x.DoneAt, e.entries = booking.EffectWithdrawn, &entry.At, append(e.entries, entry)
+		return *x, nil
+	}
+	return booking.Effect{}, booking.ErrNotFound
+}
+
+func (e *effects) KeylessConnections(context.Context) ([]uuid.UUID, error) { return e.keyless, nil }
+
 func (r *records) UndoneEffects(context.Context) ([]booking.EffectCount, error) {
 	return []booking.EffectCount{{Kind: booking.EffectCancel, Status: booking.EffectDead, Count: 3}}, r.failing()
 }
@@ -121,7 +155,7 @@ func acting(t *testing.T) (*world, *effects) {
 			Actor: "user:" + booking.Actor(id(7).String()), RequestID: "req-9", CreatedAt: noon.Add(-2 * time.Hour), DueAt: noon.Add(time.Minute),
 		}
 		switch status {
-		case booking.EffectDone:
+		case booking.EffectDone, booking.EffectWithdrawn:
 			x.DoneAt = &done
 		case booking.EffectFailed, booking.EffectDead:
 			x.Error = "the API answered 403: <b>no</b>"
@@ -215,7 +249,7 @@ func TestCancelOne(t *testing.T) {
 	browser := w.user(t, "ayu", access.Operator)
 	preview := w.get(t, browser, cancelOf(21)+"?zone=Europe/Berlin")
 	wholesome(t, preview, "en")
-	if !strings.Contains(preview.body, `name="confirm" value="1"`) || !strings.Contains(preview.body, `action="`+cancelOf(21)+`?zone=Europe/Berlin"`) {
+	if !strings.Contains(preview.body, `name="confirm" value="1"`) || !strings.Contains(preview.body, `action="`+cancelOf(21)+`?zone=Europe%2FBerlin"`) {
 		t.Fatal(preview.body)
 	}
 	form := url.Values{"request": {requestField.FindStringSubmatch(preview.body)[1]}, "confirm": {"1"}}

@@ -129,14 +129,18 @@ func (l *language) fieldErrors(e *booking.InvalidError) map[string]string {
 	return map[string]string{e.Field: e.Detail}
 }
 
-// named is the text of a value of a closed set; what is not in the set shows as
-// it is, for instance a provider's own name of a kind.
+// named is the text of a value of a set; what is not in the set shows as it is, in
+// the set's words for others where it has them, as for a provider's own name of a
+// kind.
 func (l *language) named(set, value string) string {
 	if value == "" {
 		value = "none"
 	}
 	if key := set + "." + value; l.has(key) {
 		return l.t(key)
+	}
+	if key := set + ".other"; l.has(key) {
+		return l.t(key, "Name", value)
 	}
 	return value
 }

@@ -18,7 +18,7 @@ import (
 // sameInBoth are the texts that are right to be equal in English and Indonesian:
 // names, and words that Indonesian has taken over.
 var sameInBoth = []string{
-	"nav.audit", "audit.title", "audit.heading", "calendar.agenda", "transition.hash", "actor.webhook",
+	"nav.audit", "booking.whatsapp", "audit.title", "audit.heading", "calendar.view.agenda", "keys.agenda", "transition.hash", "actor.webhook",
 	"kind.none", "actor.none", "provider.none", "provider.calendly", "provider.calcom", "provider.acuity", "role.operator", "role.administrator",
 }
 
@@ -72,7 +72,7 @@ func TestMessagesAreUsed(t *testing.T) {
 			t.Errorf("%s asks for %s, which has no text", by, key)
 		}
 	}
-	sets := map[string]bool{"actor": true, "provider": true, "reason": true}
+	sets := map[string]bool{"user.refused": true, "actor": true, "provider": true, "reason": true}
 	for _, pattern := range []string{"templates/*.html", "templates/partials/*.html"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
@@ -113,13 +113,16 @@ func TestMessagesAreUsed(t *testing.T) {
 	}
 	for _, code := range []string{
 		"bad_request", "forbidden", "cross_origin", "not_found", "link_spent", "method_not_allowed", "conflict", "body_too_large",
-		"already_canceled", "already_asked", "provider_signin_spent", "cannot_cancel", "nothing_to_retry",
+		"already_canceled", "already_asked", "provider_signin_spent", "cannot_cancel", "nothing_to_retry", "nothing_to_withdraw", "being_tried",
 		"invalid", "rate_limited", "unavailable", "internal",
 	} {
 		need("problem."+code+".title", "the error page")
 		need("problem."+code+".help", "the error page")
 	}
-	for _, field := range []string{"username", "password", "timezone", "language", "message", "name", "zone", "into", "from", "identity", "resource", "connection_name", "day", "key", "user", "api_url", "account", "reason"} {
+	for _, field := range []string{
+		"username", "password", "timezone", "language", "message", "name", "zone", "into", "from", "identity", "resource", "connection_name", "day", "key", "user", "api_url", "account", "reason",
+		"first_weekday", "appearance", "role", "resources", "sees", "token_name", "scope",
+	} {
 		need("invalid."+field, "a form")
 	}
 	for key := range en {
@@ -154,13 +157,30 @@ func closedSets() map[string][]string {
 		"outcome":       text(booking.Applied, booking.Rejected),
 		"actor":         {"none", "webhook", "backfill", "reconcile", "replay", "system", "user", "token"},
 		"provider":      {"none", "calendly", "calcom", "acuity", "generic"},
+		"calendar.view": {"agenda", "day", "week", "month", "resources"},
+		"user.done":     {"added", "role", "limit", "disabled", "enabled", "signout"},
+		"user.refused":  {"role", "disabled", "enabled"},
+		"sessions.done": {"ended", "all"},
+		"appearance":    text(access.AppearanceLight, access.AppearanceDark),
+		"scope":         text(access.Read, access.Operate, access.Admin),
+		"privacy":       text(access.Viewer, access.Operator),
 		"audit.range":   {"24h", "7d", "30d", "90d", "all"},
 		"deed":          access.Deeds(),
-		"subject":       {"user", "token", "booking", "receipt", "resource", "connection"},
+		"subject":       {"user", "token", "booking", "receipt", "replay", "resource", "connection"},
 		"resource.done": {"renamed", "zone", "merged", "split", "mapped", "ruled", "unruled"},
 		"kind": text("none", booking.KindRequested, booking.KindCreated, booking.KindMoved, booking.KindCanceled, booking.KindDetails,
-			booking.KindNoShow, booking.KindSelftest),
-		"status": {"none"}, "receipt": text(booking.StatusDuplicate),
+			booking.KindNoShow, booking.KindSelftest, "other", "unknown", "OOO_CREATED", "BOOKING_PAYMENT_INITIATED", "BOOKING_PAID", "BOOKING_NO_SHOW_UPDATED",
+			"MEETING_STARTED", "MEETING_ENDED", "RECORDING_READY", "FORM_SUBMITTED", "PING", "routing_form_submission.created", "order.completed"),
+		"fact": {
+			"was", "name", "role", "with", "purpose", "provider", "reason", "format", "scope", "from", "to", "text", "booking_id", "connection_id", "resource_id", "outcome",
+			"show", "actor", "accepted", "within_provider", "zone", "into", "run", "effect", "webhook", "failed_at", "resources", "username", "limited", "resource", "booking",
+			"dry_run", "refetch", "connection", "kind", "status", "receipts",
+		},
+		"replay.count":     {"changed", "wouldchange", "unchanged", "still_failed", "asked", "need_refetch", "open", "gone"},
+		"replay.help":      {"changed", "wouldchange", "unchanged", "still_failed", "asked", "need_refetch", "open", "gone"},
+		"deliveries.range": {"today", "24h", "7d", "30d", "all"}, "deliveries.chart": {"day", "month"},
+		"deliveries.series": {"settled", "copies", "refused", "open"},
+		"status":            {"none"}, "receipt": text(booking.StatusDuplicate),
 	}
 	for _, s := range booking.Statuses() {
 		out["status"] = append(out["status"], string(s))
@@ -202,5 +222,35 @@ func TestLanguageOfTheBrowser(t *testing.T) {
 		if got := res.Header.Get("Content-Language"); res.StatusCode != http.StatusOK || got != want {
 			t.Errorf("%q gives %q", accept, got)
 		}
+	}
+}
+
+// The glossary says what the pages say: each word of a state stands in both message
+// files, under one key.
+func TestGlossary(t *testing.T) {
+	t.Parallel()
+	_, states, found := strings.Cut(read(t, "../docs/glossary.md"), "## States\n")
+	states, _, _ = strings.Cut(states, "\n## ")
+	if !found {
+		t.Fatal("there are no states in the glossary")
+	}
+	en, id := messages(t, "en"), messages(t, "id")
+	rows := 0
+	for row := range strings.Lines(states) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(row), "| "), " | ")
+		if len(cells) != 2 || strings.HasPrefix(cells[0], "--") || cells[0] == "English" {
+			continue
+		}
+		rows++
+		said := false
+		for key, text := range en {
+			said = said || text == cells[0] && id[key] == cells[1]
+		}
+		if !said {
+			t.Errorf("no message is %q in English and %q in Indonesian", cells[0], cells[1])
+		}
+	}
+	if rows < 7 {
+		t.Errorf("only %d states", rows)
 	}
 }

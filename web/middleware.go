@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"mime"
 	"net"
 	"net/http"
 	"net/netip"
@@ -25,6 +26,7 @@ const (
 	keyRequestID contextKey = iota
 	keyViewer
 	keyCaller
+	keyScope
 )
 
 // A request id from outside is kept when it can do no harm in a log.
@@ -63,7 +65,7 @@ func (s *server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 		route := c.Path()
 		level := slog.LevelInfo
 		switch route {
-		case webhookRoute, "/healthz", "/readyz", "/metrics", "/static/:name":
+		case webhookRoute, liveRoute, "/healthz", "/readyz", "/metrics", "/static/:name":
 			level = slog.LevelDebug
 		}
 		ctx := c.Request().Context()
@@ -125,11 +127,37 @@ func (s *server) securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// maxForm is more than any form of ours needs.
+// maxForm is more than any form of ours needs: one with a thousand boxes.
 const maxForm = 64 << 10
 
+// wholeForm reads a posted form. One that did not come whole is refused before a
+// handler sees it: a box that is missing means "no" to a handler, and would take
+// away what it protects.
+func wholeForm(w http.ResponseWriter, r *http.Request) error {
+	if r.Method != http.MethodPost {
+		return nil
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case err == nil && kind == echo.MIMEMultipartForm:
+		err = r.ParseMultipartForm(maxForm)
+	case err == nil && kind == echo.MIMEApplicationForm:
+		err = r.ParseForm()
+	case r.ContentLength == 0:
+		err = nil // a button without any field
+	default:
+		return &refusal{status: http.StatusUnsupportedMediaType, code: "unsupported", cause: err}
+	}
+	var tooLarge *http.MaxBytesError
+	if err == nil || errors.As(err, &tooLarge) {
+		return err
+	}
+	return &refusal{status: http.StatusBadRequest, code: "bad_request", cause: err}
+}
+
 // sameOrigin refuses posts that another site's page makes in a signed-in
-// browser. Browsers say where a request comes from (Sec-Fetch-Site, else
+// browser, and forms that did not come whole. Browsers say where a request comes from (Sec-Fetch-Site, else
 // Origin), so no form needs a token; the cookie is SameSite=Lax besides. A
 // client that sends neither header is no browser and has no cookie to abuse.
 func (s *server) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
@@ -141,7 +169,9 @@ func (s *server) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 		if err := protection.Check(c.Request()); err != nil {
 			return &refusal{status: http.StatusForbidden, code: "cross_origin", cause: err}
 		}
-		c.Request().Body = http.MaxBytesReader(c.Response(), c.Request().Body, maxForm)
+		if err := wholeForm(c.Response(), c.Request()); err != nil {
+			return err
+		}
 		return next(c)
 	}
 }

@@ -110,6 +110,8 @@ var titles = map[string]string{
 	"cannot_cancel":         "the booking cannot be canceled at its provider",
 	"unconfirmed":           "more is canceled than was confirmed",
 	"nothing_to_retry":      "there is nothing to try again",
+	"nothing_to_withdraw":   "there is nothing to withdraw",
+	"being_tried":           "it is being tried at the provider at this moment",
 	"body_too_large":        "the body is too large",
 	codeInvalid:             "the input is not valid",
 	"unsupported":           "the content type is not supported",
@@ -150,6 +152,8 @@ var known = []struct {
 	{booking.ErrAlreadyCanceled, http.StatusConflict, "already_canceled"},
 	{booking.ErrAlreadyAsked, http.StatusConflict, "already_asked"},
 	{booking.ErrNothingToRetry, http.StatusConflict, "nothing_to_retry"},
+	{booking.ErrNothingToWithdraw, http.StatusConflict, "nothing_to_withdraw"},
+	{booking.ErrBeingTried, http.StatusConflict, "being_tried"},
 	{booking.ErrUnavailable, http.StatusServiceUnavailable, codeUnavailable},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, codeUnavailable},
 }

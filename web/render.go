@@ -6,9 +6,12 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -27,6 +30,24 @@ type renderer struct {
 	pages map[string]map[string]*template.Template // language, page
 }
 
+// embedded are the pages, texts and files that the program carries. Nothing changes
+// them, so that all servers of a process share one reading.
+type embedded struct {
+	render    *renderer
+	languages *languages
+	assets    assets
+}
+
+var embeddedFiles = sync.OnceValues(func() (embedded, error) {
+	l, err := loadLanguages()
+	if err != nil {
+		return embedded{}, err
+	}
+	a := loadAssets()
+	r, err := loadTemplates(l, a)
+	return embedded{render: r, languages: l, assets: a}, err
+})
+
 func loadTemplates(l *languages, a assets) (*renderer, error) {
 	entries, err := templateFiles.ReadDir("templates")
 	if err != nil {
@@ -35,13 +56,19 @@ func loadTemplates(l *languages, a assets) (*renderer, error) {
 	r := &renderer{pages: map[string]map[string]*template.Template{}}
 	for _, lang := range l.all {
 		pages := map[string]*template.Template{}
+		frame, err := template.New("layout.html").Funcs(functions(lang, a)).ParseFS(templateFiles, "templates/layout.html", "templates/partials/*.html")
+		if err != nil {
+			return nil, fmt.Errorf("web: templates: %w", err)
+		}
 		for _, e := range entries {
 			name := strings.TrimSuffix(e.Name(), path.Ext(e.Name()))
 			if e.IsDir() || name == "layout" {
 				continue
 			}
-			t, err := template.New("layout.html").Funcs(functions(lang, a)).
-				ParseFS(templateFiles, "templates/layout.html", "templates/partials/*.html", "templates/"+e.Name())
+			t, err := frame.Clone()
+			if err == nil {
+				t, err = t.ParseFS(templateFiles, "templates/"+e.Name())
+			}
 			if err != nil {
 				return nil, fmt.Errorf("web: template %s: %w", name, err)
 			}
@@ -68,10 +95,14 @@ func functions(l *language, a assets) template.FuncMap {
 		"period": func(from, to time.Time, zone *time.Location) string {
 			return l.dates.period(calendar.DateOf(from, zone), calendar.DateOf(to, zone))
 		},
+		"dial":     dial,
+		"whatsapp": international,
+		"webpage":  webPage,
 		"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"icon":     icon,
 		"aim":      aim,
 		"troubled": troubled,
+		"summary":  summary,
 		"dict":     func(pairs ...any) map[string]any { return dataOf(pairs) }, // several values for a partial
 	}
 }
@@ -126,8 +157,45 @@ type page struct {
 	Lang     string
 	User     *access.User
 	Operator bool
-	Zone     *time.Location
-	Version  string
+	// Bodies says that the viewer may see what providers sent.
+	Bodies bool
+	// All says that the viewer sees what is about the whole installation.
+	All     bool
+	Zone    *time.Location
+	Version string
+}
+
+// Theme is what the viewer chose of light and dark; "" is the system's.
+func (p page) Theme() access.Appearance {
+	if p.User == nil {
+		return access.AppearanceSystem
+	}
+	return p.User.Appearance
+}
+
+// wrong is something that is wrong with a form, and the id of its field.
+type wrong struct {
+	Field string
+	Text  string
+}
+
+// summary lists what is wrong with a form in the order of its fields: fields are
+// pairs of an error's name and the id of what it is about.
+func summary(errs map[string]string, fields ...string) []wrong {
+	var out []wrong
+	listed := map[string]bool{}
+	for i := 0; i+1 < len(fields); i += 2 {
+		if text := errs[fields[i]]; text != "" {
+			out = append(out, wrong{Field: fields[i+1], Text: text})
+		}
+		listed[fields[i]] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(errs)) {
+		if !listed[name] && errs[name] != "" {
+			out = append(out, wrong{Text: errs[name]})
+		}
+	}
+	return out
 }
 
 // page renders into a buffer first, so that a template that fails never sends
@@ -135,6 +203,7 @@ type page struct {
 func (s *server) page(c echo.Context, status int, name string, p page) error {
 	who := s.viewer(c)
 	p.Lang, p.User, p.Operator, p.Version = who.language.tag, who.user, who.operator(), s.Version
+	p.All, p.Bodies = who.may(access.ViewAll), who.may(access.ReadRawBodies)
 	if p.Zone == nil {
 		p.Zone = who.zone
 	}
@@ -154,7 +223,7 @@ func (s *server) page(c echo.Context, status int, name string, p page) error {
 	}
 	c.Response().Header().Set("Content-Language", p.Lang)
 	c.Response().Header().Set("Vary", "Cookie, Accept-Language")
-	return c.HTMLBlob(status, b.Bytes())
+	return c.HTMLBlob(status, straight(b.Bytes()))
 }
 
 // countConflicts counts what the navigation warns of. A page that says what went
@@ -177,6 +246,11 @@ func (s *server) findDown(ctx context.Context, status int, who viewer, p *page) 
 		return nil
 	}
 	p.Down, err = s.downConnections(ctx, who)
+	for i := range p.Down {
+		if !p.All {
+			p.Down[i].Link = "" // its page tells of other resources, too
+		}
+	}
 	if status >= http.StatusBadRequest {
 		return nil
 	}

@@ -10,18 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"slotkeeper/booking"
-	"slotkeeper/booking/access"
 )
-
-// mapsResources lets in who may change what can be booked.
-func (s *server) mapsResources(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if !s.viewer(c).may(access.MapResources) {
-			return errNoRole
-		}
-		return next(c)
-	}
-}
 
 func (s *server) renameResource(c echo.Context) error {
 	name := c.FormValue("name")
@@ -49,7 +38,11 @@ func (s *server) splitResource(c echo.Context) error {
 		}
 		identity := v.Identities[n]
 		v.Split, v.To = n, c.FormValue("to")
-		to := booking.Resource{ID: newID(), Name: identity.ExternalID}
+		names, err := s.hostNames(c.Request().Context())
+		if err != nil {
+			return 0, err
+		}
+		to := booking.Resource{ID: newID(), Name: names.of(identity.Source, identity.ExternalID, s.viewer(c).language)}
 		if v.To != "" {
 			if to.ID, err = uuid.Parse(v.To); err != nil {
 				return 0, &booking.InvalidError{Field: "resource", Detail: "is none"}
@@ -102,6 +95,7 @@ const maxAffected = 100
 
 type mergeView struct {
 	From    booking.ResourceView
+	Moves   []identityView
 	Into    booking.ResourceView
 	Impact  booking.Impact
 	Open    affectedList // conflicts that are not over
@@ -143,7 +137,11 @@ func (s *server) showMerge(c echo.Context, status int, into string, changed bool
 	if err != nil {
 		return refuse(&booking.InvalidError{Field: "into", Detail: "is no resource"})
 	}
-	v := mergeView{From: from, Changed: changed}
+	names, err := s.hostNames(ctx)
+	if err != nil {
+		return err
+	}
+	v := mergeView{From: from, Moves: names.identities(from.Identities, s.viewer(c).language), Changed: changed}
 	if v.Into, err = s.resourceByID(ctx, id); errors.Is(err, booking.ErrNotFound) {
 		return refuse(&booking.InvalidError{Field: "into", Detail: "is no resource any more"})
 	} else if err != nil {

@@ -47,11 +47,13 @@ type resourcesView struct {
 type resourceRow struct {
 	booking.ResourceView
 	Coming int
+	Known  []identityView
 }
 
 type unmappedRow struct {
 	booking.UnmappedView
-	Link string
+	Called string
+	Link   string
 }
 
 // resourcesPage lists what can be booked, a page at a time and by name, and above
@@ -68,8 +70,13 @@ func (s *server) resourcesPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	names, err := s.hostNames(ctx)
+	if err != nil {
+		return err
+	}
+	l := s.viewer(c).language
 	for _, r := range list.Items {
-		v.Rows = append(v.Rows, resourceRow{r, coming[r.ID]})
+		v.Rows = append(v.Rows, resourceRow{r, coming[r.ID], names.identities(r.Identities, l)})
 	}
 	if cursor != "" {
 		v.First = v.link("")
@@ -82,7 +89,7 @@ func (s *server) resourcesPage(c echo.Context) error {
 		return err
 	}
 	for _, u := range unmapped {
-		v.Unmapped = append(v.Unmapped, unmappedRow{u, unmappedLink(u.Identity)})
+		v.Unmapped = append(v.Unmapped, unmappedRow{u, names.of(u.Source, u.ExternalID, l), unmappedLink(u.Identity)})
 	}
 	return s.page(c, http.StatusOK, "resources", page{Title: "resources.title", Section: "resources", Data: v})
 }
@@ -110,6 +117,7 @@ func resourceLink(id uuid.UUID) string { return "/resources/" + id.String() }
 
 type resourceView struct {
 	booking.ResourceView
+	Known      []identityView
 	Coming     int
 	Others     []option // what it can be merged into, and its identities moved to
 	Zones      []zoneGroup
@@ -152,6 +160,11 @@ func (s *server) showResource(c echo.Context, status int, v resourceView) error 
 	if err != nil {
 		return err
 	}
+	names, err := s.hostNames(ctx)
+	if err != nil {
+		return err
+	}
+	v.Known = names.identities(v.Identities, s.viewer(c).language)
 	v.Coming, v.ServerZone = coming[v.ID], s.Zone.String()
 	if s.viewer(c).may(access.MapResources) {
 		if v.Others, err = s.resourceOptions(ctx, v.ID); err != nil {
@@ -201,6 +214,7 @@ func (s *server) resourceByID(ctx context.Context, id uuid.UUID) (booking.Resour
 // unmappedView is an identity that has no resource.
 type unmappedView struct {
 	booking.UnmappedView
+	Called    string
 	Shown     []booking.View
 	More      bool   // than are shown
 	Past      bool   // those that are over are shown too
@@ -250,6 +264,13 @@ func (s *server) showUnmapped(c echo.Context, status int, v unmappedView) error 
 		return err
 	}
 	v.Shown, v.More = list.Items, list.Next != ""
+	names, err := s.hostNames(ctx)
+	if err != nil {
+		return err
+	}
+	if v.Called = names.of(v.Source, v.ExternalID, s.viewer(c).language); v.Name == "" && status == http.StatusOK {
+		v.Name = v.Called
+	}
 	if s.viewer(c).may(access.MapResources) {
 		if v.Resources, err = s.resourceOptions(ctx, uuid.Nil); err != nil {
 			return err

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/alexedwards/scs/v2"
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
@@ -27,6 +26,8 @@ type Records interface {
 	receiptRecords
 	connectionRecords
 	blockRecords
+	calendarRecords
+	peopleRecords
 	Slots(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[booking.SlotView], error)
 	Resources(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[booking.ResourceView], error)
 	// Ready fails when the database cannot be written.
@@ -60,6 +61,8 @@ type receiptRecords interface {
 	// ReceiptBody is the raw body; empty once retention emptied it.
 	ReceiptBody(ctx context.Context, id uuid.UUID) ([]byte, error)
 	Copies(ctx context.Context, receiptID uuid.UUID) ([]booking.Copy, error)
+	// CountReceipts counts by connection, kind and status, and by parts of a time.
+	CountReceipts(ctx context.Context, f booking.CountFilter, now time.Time) (booking.ReceiptCounts, error)
 	// BookingsOfReceipts are the bookings that receipts are about, by receipt.
 	BookingsOfReceipts(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error)
 	// Failing is how many of a connection's newest receipts failed in a row.
@@ -83,13 +86,35 @@ type Accounts interface {
 	SignIn(ctx context.Context, name, password, remote string) (access.User, error)
 	User(ctx context.Context, id uuid.UUID) (access.User, error)
 	SetPassword(ctx context.Context, by access.By, name, password string) error
-	SetDisplay(ctx context.Context, by access.By, id uuid.UUID, language, timezone string) error
+	SetDisplay(ctx context.Context, by access.By, id uuid.UUID, d access.Display) error
 	Link(ctx context.Context, secret string) (access.Purpose, error)
 	SignInByLink(ctx context.Context, secret, remote string) (access.User, error)
 	FirstAdministrator(ctx context.Context, secret, name, password, remote string) (access.User, error)
 	Authenticate(ctx context.Context, bearer string) (access.Principal, error)
+	accountManager
 	// Note keeps in the admin log what was done elsewhere.
 	Note(ctx context.Context, by access.By, action, subject string, detail map[string]string) error
+}
+
+// accountManager changes what people and programs may do.
+type accountManager interface {
+	Users(ctx context.Context) ([]access.User, error)
+	AddUser(ctx context.Context, by access.By, name string, role access.Role, password string) (access.User, error)
+	SignInLink(ctx context.Context, by access.By, id uuid.UUID) (string, error)
+	SetRole(ctx context.Context, by access.By, name string, role access.Role) error
+	LimitUser(ctx context.Context, by access.By, name string, l access.Limit) error
+	DisableUser(ctx context.Context, by access.By, name string) error
+	EnableUser(ctx context.Context, by access.By, name string) error
+	Privacy(ctx context.Context) (map[access.Role]access.Hidden, error)
+	SetPrivacy(ctx context.Context, by access.By, p access.RolePrivacy) error
+	Tokens(ctx context.Context) ([]access.Token, error)
+	CreateToken(ctx context.Context, by access.By, name string, scope access.Scope) (string, access.Token, error)
+	RevokeToken(ctx context.Context, by access.By, id uuid.UUID) error
+	Sessions(ctx context.Context, user uuid.UUID) ([]access.Session, error)
+	AllSessions(ctx context.Context) ([]access.Session, error)
+	SawSession(ctx context.Context, id, remote string) error
+	EndSession(ctx context.Context, by access.By, s access.Session) error
+	EndSessions(ctx context.Context, by access.By, user uuid.UUID) error
 }
 
 // Intake takes a proven post. It returns once the post is committed, or
@@ -107,17 +132,20 @@ type Deps struct {
 	Intake   Intake
 	Effects  Effects
 	Connect  Connector
-	Secrets  SecretKeeper
+	Senders  SenderStore
 	// Resources lists for people what can be booked, and changes it.
 	Resources Resources
 	Overlaps  Overlaps
+	Replays   Replays
 	Metrics   *Metrics
+	// Live tells open pages of changes while it runs.
+	Live *Live
 	// Providers are the adapters by name: the only ones that have webhooks.
 	Providers map[string]providers.Provider
 	// EmailKey makes the HMAC that stands for an e-mail in identities and keys.
 	EmailKey func(email string) string
 	// Sessions keeps the sessions of the pages.
-	Sessions scs.Store
+	Sessions SessionStore
 	// PublicURL is how the outside reaches the server: webhook URLs are made of
 	// it, and with https cookies are sent over TLS only.
 	PublicURL *url.URL
@@ -146,10 +174,12 @@ func (d *Deps) validate() error {
 	need(d.Intake != nil, "Intake")
 	need(d.Effects != nil, "Effects")
 	need(d.Connect != nil, "Connect")
-	need(d.Secrets != nil, "Secrets")
+	need(d.Senders != nil, "Senders")
 	need(d.Resources != nil, "Resources")
 	need(d.Overlaps != nil, "Overlaps")
+	need(d.Replays != nil, "Replays")
 	need(d.Metrics != nil, "Metrics")
+	need(d.Live != nil, "Live")
 	need(len(d.Providers) > 0, "Providers")
 	need(d.EmailKey != nil, "EmailKey")
 	need(d.Sessions != nil, "Sessions")
@@ -161,12 +191,10 @@ func (d *Deps) validate() error {
 // server holds what handlers share.
 type server struct {
 	Deps
-	render    *renderer
-	languages *languages
-	assets    assets
-	sessions  *sessions
-	webhooks  *webhooks
-	health    *health
+	embedded
+	sessions *sessions
+	webhooks *webhooks
+	health   *health
 }
 
 // New is the server of the main listener.
@@ -175,14 +203,12 @@ func New(deps Deps) (http.Handler, error) {
 		return nil, err
 	}
 	deps.Zone = named(deps.Zone)
-	s := &server{Deps: deps, assets: loadAssets()}
-	var err error
-	if s.languages, err = loadLanguages(); err != nil {
+	files, err := embeddedFiles()
+	if err != nil {
 		return nil, err
 	}
-	if s.render, err = loadTemplates(s.languages, s.assets); err != nil {
-		return nil, err
-	}
+	s := &server{Deps: deps, embedded: files}
+	s.Records, s.Effects, s.Resources = guarded{deps.Records}, guardedEffects{deps.Effects, deps.Records}, guardedResources{deps.Resources}
 	s.sessions = newSessions(deps)
 	s.webhooks = newWebhooks(deps)
 	s.health = &health{ready: deps.Records.Ready, now: deps.Now, log: deps.Log}
@@ -193,6 +219,9 @@ func New(deps Deps) (http.Handler, error) {
 	e.HTTPErrorHandler = s.handleError
 	e.Use(s.requestID, s.logRequest, s.catchPanic, s.securityHeaders, plainQuery)
 	if err := s.routes(e); err != nil {
+		return nil, err
+	}
+	if err := s.checkRoutes(e); err != nil {
 		return nil, err
 	}
 	return e, nil

@@ -3,7 +3,9 @@ package web
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -11,14 +13,53 @@ import (
 	"slotkeeper/booking/access"
 )
 
+// settingsRoutes are the pages of a person's own profile, and those of users,
+// tokens and sessions.
+func (s *server) settingsRoutes(e *echo.Echo, signedIn []echo.MiddlewareFunc) {
+	e.GET("/settings", s.settingsPage, signedIn...)
+	e.POST("/settings/display", s.saveDisplay, signedIn...)
+	e.POST("/settings/password", s.savePassword, signedIn...)
+	e.GET("/settings/sessions", s.sessionsPage, signedIn...)
+	e.POST("/settings/sessions/end", s.endSession, signedIn...)
+	e.POST("/settings/sessions/end-all", s.endSessions, signedIn...)
+	e.GET("/settings/users", s.usersPage, signedIn...)
+	e.POST("/settings/users", s.addUser, signedIn...)
+	e.GET("/settings/users/:id", s.userPage, signedIn...)
+	e.POST("/settings/users/:id/role", s.setRole, signedIn...)
+	e.POST("/settings/users/:id/limit", s.limitUser, signedIn...)
+	e.POST("/settings/users/:id/disable", s.disableUser, signedIn...)
+	e.POST("/settings/users/:id/enable", s.enableUser, signedIn...)
+	e.POST("/settings/users/:id/link", s.linkUser, signedIn...)
+	e.POST("/settings/users/:id/signout", s.signUserOut, signedIn...)
+	e.POST("/settings/privacy", s.savePrivacy, signedIn...)
+	e.GET("/settings/tokens", s.tokensPage, signedIn...)
+	e.POST("/settings/tokens", s.createToken, signedIn...)
+	e.POST("/settings/tokens/:id/revoke", s.revokeToken, signedIn...)
+}
+
+// settingsTabs is the navigation that the settings' pages share.
+type settingsTabs struct {
+	Tab     string
+	Manages bool // users and tokens
+}
+
+func (s *server) settingsTabs(c echo.Context, tab string) settingsTabs {
+	return settingsTabs{Tab: tab, Manages: s.viewer(c).may(access.ManageAccounts)}
+}
+
 type settingsView struct {
-	Username    string
-	Role        access.Role
-	Language    string
+	settingsTabs
+	Username string
+	Role     access.Role
+	Display  access.Display
+	// What can be chosen.
 	Languages   []option
 	Zones       []zoneGroup
-	Zone        string
 	ServerZone  string
+	Weekdays    []option
+	Weekday     string
+	Appearances []access.Appearance
+
 	HasPassword bool
 	MinPassword int
 	Saved       string
@@ -26,18 +67,20 @@ type settingsView struct {
 }
 
 func (s *server) settingsPage(c echo.Context) error {
-	return s.showSettings(c, http.StatusOK, settingsView{Saved: c.QueryParam("saved")})
+	return s.showSettings(c, http.StatusOK, settingsView{Display: s.viewer(c).user.Display, Saved: c.QueryParam("saved")})
 }
 
 func (s *server) showSettings(c echo.Context, status int, v settingsView) error {
 	who := s.viewer(c)
+	v.settingsTabs = s.settingsTabs(c, "profile")
 	v.Username, v.Role, v.HasPassword = who.user.Name, who.user.Role, who.user.PasswordHash != ""
 	v.MinPassword, v.ServerZone = access.MinPassword, s.Zone.String()
-	if v.Errors == nil {
-		v.Language, v.Zone = who.user.Language, who.user.Timezone
-	}
 	v.Languages = append([]option{{Value: "", Label: who.language.t("settings.language.browser")}}, s.languages.options()...)
-	v.Zones = zoneGroups(v.Zone)
+	v.Zones = zoneGroups(v.Display.Timezone)
+	for _, day := range access.FirstWeekdays() {
+		v.Weekdays = append(v.Weekdays, option{Value: strconv.Itoa(int(day)), Label: who.language.dates.weekdays[day]})
+	}
+	v.Weekday, v.Appearances = strconv.Itoa(int(v.Display.FirstWeekday)), access.Appearances()
 	return s.page(c, status, "settings", page{Title: "settings.title", Section: "settings", Data: v})
 }
 
@@ -47,16 +90,23 @@ func (s *server) by(c echo.Context) access.By {
 
 func (s *server) saveDisplay(c echo.Context) error {
 	who := s.viewer(c)
-	chosen, zone := c.FormValue("language"), c.FormValue("zone")
-	err := s.languages.check(chosen)
+	day, err := strconv.Atoi(c.FormValue("first_weekday"))
+	if err != nil {
+		day = int(who.user.FirstWeekday) // who does not say leaves it
+	}
+	d := access.Display{
+		Language: c.FormValue("language"), Timezone: c.FormValue("zone"), FirstWeekday: time.Weekday(day),
+		// A box that is not ticked is not sent.
+		ShortcutsOff: c.FormValue("shortcuts") == "", Sound: c.FormValue("sound") != "",
+		Appearance: access.Appearance(c.FormValue("appearance")),
+	}
+	err = s.languages.check(d.Language)
 	if err == nil {
-		err = s.Accounts.SetDisplay(c.Request().Context(), s.by(c), who.user.ID, chosen, zone)
+		err = s.Accounts.SetDisplay(c.Request().Context(), s.by(c), who.user.ID, d)
 	}
 	var invalid *booking.InvalidError
 	if errors.As(err, &invalid) {
-		return s.showSettings(c, http.StatusUnprocessableEntity, settingsView{
-			Language: chosen, Zone: zone, Errors: who.language.fieldErrors(invalid),
-		})
+		return s.showSettings(c, http.StatusUnprocessableEntity, settingsView{Display: d, Errors: who.language.fieldErrors(invalid)})
 	}
 	if err != nil {
 		return err
@@ -90,19 +140,63 @@ func (s *server) savePassword(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	u, err := s.Accounts.User(ctx, who.user.ID)
-	if err != nil {
-		return err
-	}
-	if err := s.sessions.begin(ctx, u); err != nil {
+	if err := s.beginAgain(c); err != nil {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, "/settings?saved=password")
 }
 
+// beginAgain keeps this browser signed in where all sessions of its user ended.
+func (s *server) beginAgain(c echo.Context) error {
+	ctx := c.Request().Context()
+	u, err := s.Accounts.User(ctx, s.viewer(c).user.ID)
+	if err != nil {
+		return err
+	}
+	return s.sessions.begin(ctx, u, c.Request(), c.RealIP())
+}
+
 func (s *server) passwordRefused(c echo.Context, status int, field, text string) error {
-	who := s.viewer(c)
-	return s.showSettings(c, status, settingsView{
-		Language: who.user.Language, Zone: who.user.Timezone, Errors: map[string]string{field: text},
-	})
+	return s.showSettings(c, status, settingsView{Display: s.viewer(c).user.Display, Errors: map[string]string{field: text}})
+}
+
+// hideable are the roles that something can be hidden from, with what is.
+func (s *server) hideable(hidden map[access.Role]access.Hidden) []access.RolePrivacy {
+	var out []access.RolePrivacy
+	for _, r := range access.HideableRoles() {
+		out = append(out, access.RolePrivacy{Role: r, Hidden: hidden[r]})
+	}
+	return out
+}
+
+// savePrivacy takes the boxes of all roles at once.
+func (s *server) savePrivacy(c echo.Context) error {
+	// Without any box a form is empty, as is a request that is no form of ours.
+	if c.FormValue("form") != "privacy" {
+		return &booking.InvalidError{Field: "form", Detail: "is not that of the settings' page"}
+	}
+	ctx := c.Request().Context()
+	now, err := s.Accounts.Privacy(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range access.HideableRoles() {
+		wanted := access.Hidden{Names: c.FormValue(string(r)+"_names") != "", Phones: c.FormValue(string(r)+"_phones") != ""}
+		if wanted == now[r] {
+			continue
+		}
+		if err := s.Accounts.SetPrivacy(ctx, s.by(c), access.RolePrivacy{Role: r, Hidden: wanted}); err != nil {
+			return err
+		}
+	}
+	return c.Redirect(http.StatusSeeOther, "/settings/users?done=privacy")
+}
+
+// oneOfDone takes what was done just now from the query, if it is something that
+// the page tells of.
+func oneOfDone(c echo.Context, known ...string) string {
+	if done := c.QueryParam("done"); slices.Contains(known, done) {
+		return done
+	}
+	return ""
 }

@@ -47,7 +47,7 @@ func (s *server) signIn(c echo.Context) error {
 	case err != nil:
 		return err
 	default:
-		if err := s.sessions.begin(ctx, u); err != nil {
+		if err := s.sessions.begin(ctx, u, c.Request(), c.RealIP()); err != nil {
 			return err
 		}
 		return c.Redirect(http.StatusSeeOther, localPath(form.Next))
@@ -112,7 +112,7 @@ func (s *server) useLink(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.sessions.begin(ctx, u); err != nil {
+	if err := s.sessions.begin(ctx, u, c.Request(), c.RealIP()); err != nil {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, "/calendar")

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alexedwards/scs/v2/memstore"
 	"github.com/google/uuid"
 
 	"slotkeeper/booking"
@@ -46,7 +45,12 @@ type records struct {
 	runs        []booking.Run
 	drifts      []booking.Drift
 
+	former []booking.FormerPlace
+
 	mu          sync.Mutex
+	seq         int64
+	looked      int       // how often seq was read
+	asked       int       // how often most else was
 	house       *accounts // whose admin log is shown
 	connections []providers.Connection
 	reads       int
@@ -63,6 +67,7 @@ func (r *records) fail(err error) {
 func (r *records) failing() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.asked++
 	if r.panics {
 		panic("a secret in a panic")
 	}
@@ -114,7 +119,7 @@ func (r *records) Bookings(_ context.Context, f booking.Filter, p booking.Page) 
 		return within(f, b.StartsAt, b.EndsAt) &&
 			(f.Provider == "" || f.Provider == b.Provider) &&
 			(f.ResourceID == nil || slices.Contains(b.ResourceIDs, *f.ResourceID)) &&
-			(f.BookingID == nil || *f.BookingID == b.ID) &&
+			(f.BookingID == nil || *f.BookingID == b.ID) && mentions(b, f.Text) && f.Scope.Sees(b.ResourceIDs...) &&
 			(!f.OpenConflicts || b.Status == booking.Conflicted && !b.OverlapAccepted) &&
 			(!f.AcceptedOverlaps || b.Status == booking.Conflicted && b.OverlapAccepted) &&
 			(len(f.Statuses) == 0 || slices.Contains(f.Statuses, string(b.Status)))
@@ -152,7 +157,7 @@ func (r *records) Chain(_ context.Context, id uuid.UUID) ([]booking.View, error)
 }
 
 func (r *records) Slots(_ context.Context, f booking.Filter, p booking.Page) (booking.List[booking.SlotView], error) {
-	return page(r.slots, p, func(s booking.SlotView) bool { return within(f, &s.StartsAt, &s.EndsAt) })
+	return page(r.slots, p, func(s booking.SlotView) bool { return within(f, &s.StartsAt, &s.EndsAt) && f.Scope.Sees(s.ResourceID) })
 }
 
 func (r *records) keepTransition(f booking.Filter) func(booking.TransitionView) bool {
@@ -164,7 +169,7 @@ func (r *records) keepTransition(f booking.Filter) func(booking.TransitionView) 
 			(f.ConnectionID == nil || t.ConnectionID == *f.ConnectionID) && (f.ResourceID == nil || slices.Contains(t.ResourceIDs, *f.ResourceID)) &&
 			(f.Actor == "" || string(t.Actor) == f.Actor) &&
 			(f.Text == "" || strings.Contains(strings.ToLower(t.Title+" "+t.Invitee), strings.ToLower(f.Text))) &&
-			(!f.Troubled || t.Outcome == booking.Rejected || t.To == booking.Conflicted)
+			(!f.Troubled || t.Outcome == booking.Rejected || t.To == booking.Conflicted) && f.Scope.Sees(t.ResourceIDs...)
 	}
 }
 
@@ -172,7 +177,10 @@ func (r *records) Transitions(_ context.Context, f booking.Filter, p booking.Pag
 	if err := r.failing(); err != nil {
 		return booking.List[booking.TransitionView]{}, err
 	}
-	return page(r.transitions, p, r.keepTransition(f))
+	r.mu.Lock()
+	all := r.transitions
+	r.mu.Unlock()
+	return page(all, p, r.keepTransition(f))
 }
 
 func (r *records) Transition(_ context.Context, id uuid.UUID) (booking.TransitionView, error) {
@@ -244,7 +252,9 @@ func (r *records) Resources(_ context.Context, f booking.Filter, p booking.Page)
 	if err := r.failing(); err != nil {
 		return booking.List[booking.ResourceView]{}, err
 	}
-	return page(r.resources, p, func(v booking.ResourceView) bool { return f.ResourceID == nil || v.ID == *f.ResourceID })
+	return page(r.resources, p, func(v booking.ResourceView) bool {
+		return (f.ResourceID == nil || v.ID == *f.ResourceID) && f.Scope.Sees(v.ID)
+	})
 }
 
 func (r *records) Connections(_ context.Context, f booking.Filter, p booking.Page) (booking.List[providers.Connection], error) {
@@ -287,6 +297,7 @@ type world struct {
 	metrics  *web.Metrics
 	logs     *logs
 	clock    *clock
+	replays  *replays
 }
 
 type clock struct {
@@ -331,8 +342,9 @@ func newWorld(t *testing.T, r *records, take intake, change ...func(*web.Deps)) 
 	t.Helper()
 	w := &world{
 		records: r, logs: &logs{}, clock: &clock{at: noon},
-		store: &accounts{users: map[uuid.UUID]access.User{}, links: map[string]access.Link{}},
+		store: newAccounts(),
 	}
+	w.replays = &replays{now: w.clock.now}
 	r.house = w.store
 	w.accounts = access.NewAccounts(w.store, w.clock.now)
 	w.metrics = web.NewMetrics([]string{"generic", "calendly"}, r, w.clock.now)
@@ -345,10 +357,10 @@ func newWorld(t *testing.T, r *records, take intake, change ...func(*web.Deps)) 
 	}
 	deps := web.Deps{
 		Log: slog.New(slog.NewJSONHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: w.clock.now,
-		Records: r, Accounts: w.accounts, Intake: take, Metrics: w.metrics, Effects: &effects{records: r}, Resources: &registry{records: r}, Overlaps: &overlaps{records: r},
-		Connect: &connector{records: r, now: w.clock.now}, Secrets: r,
+		Records: r, Accounts: w.accounts, Intake: take, Metrics: w.metrics, Effects: &effects{records: r}, Resources: &registry{records: r}, Overlaps: &overlaps{records: r}, Replays: w.replays, Live: web.NewLive(r, slog.New(slog.DiscardHandler)),
+		Connect: &connector{records: r, now: w.clock.now}, Senders: r,
 		Providers: map[string]providers.Provider{"generic": house{}, "calendly": house{}},
-		EmailKey:  func(string) string { return "hmac" }, Sessions: memstore.NewWithCleanupInterval(0),
+		EmailKey:  func(string) string { return "hmac" }, Sessions: w.store.shelf,
 		PublicURL: &url.URL{Scheme: "http", Host: "slots.example"}, Zone: jakarta, Version: "test",
 	}
 	for _, f := range change {

@@ -4,7 +4,9 @@ import (
 	_ "embed"
 	"errors"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -29,13 +31,22 @@ type zoneGroup struct {
 // zoneGroups are all zones by region, with the chosen one among them even when
 // the list has it under another name.
 func zoneGroups(chosen string) []zoneGroup {
-	groups := []zoneGroup{{Region: "UTC", Zones: []option{{Value: "UTC", Label: "UTC"}}}}
-	if chosen != "" && chosen != "UTC" && !strings.Contains("\n"+zoneNames, "\n"+chosen+"\n") {
-		groups[0].Zones = append(groups[0].Zones, option{Value: chosen, Label: chosen})
+	groups := allZones()
+	if chosen == "" || chosen == "UTC" || strings.Contains("\n"+zoneNames, "\n"+chosen+"\n") {
+		return groups
 	}
+	groups = slices.Clone(groups)
+	groups[0].Zones = append(slices.Clone(groups[0].Zones), option{Value: chosen, Label: chosen})
+	return groups
+}
+
+// allZones are put in order once: every page that lets people choose has them.
+var allZones = sync.OnceValue(func() []zoneGroup {
+	groups := []zoneGroup{{Region: "UTC", Zones: []option{{Value: "UTC", Label: "UTC"}}}}
+	place := strings.NewReplacer("_", " ", "/", " – ")
 	for name := range strings.Lines(zoneNames) {
 		name = strings.TrimSpace(name)
-		region, place, found := strings.Cut(name, "/")
+		region, within, found := strings.Cut(name, "/")
 		if !found {
 			continue
 		}
@@ -43,12 +54,10 @@ func zoneGroups(chosen string) []zoneGroup {
 			groups = append(groups, zoneGroup{Region: region})
 		}
 		last := &groups[len(groups)-1]
-		last.Zones = append(last.Zones, option{
-			Value: name, Label: strings.NewReplacer("_", " ", "/", " – ").Replace(place),
-		})
+		last.Zones = append(last.Zones, option{Value: name, Label: place.Replace(within)})
 	}
 	return groups
-}
+})
 
 var errZoneUnknown = errors.New("that time zone does not exist")
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,17 +31,20 @@ type Accounts struct {
 	now      func() time.Time
 	hasher   *hasher
 	throttle *throttle
+	seen     seenSessions
 }
 
 // NewAccounts keeps its accounts in store.
 func NewAccounts(store Store, now func() time.Time) *Accounts {
-	return &Accounts{store: store, now: now, hasher: newHasher(), throttle: newThrottle()}
+	return &Accounts{store: store, now: now, hasher: newHasher(), throttle: newThrottle(), seen: seenSessions{times: newRecent[string, *time.Time](maxBuckets)}}
 }
 
 // AdminName is the user that SLOTKEEPER_ADMIN_PASSWORD makes.
 const AdminName = "admin"
 
 var nameRule = regexp.MustCompile(`^[a-z0-9][a-z0-9._@+-]{0,63}$`)
+
+var errRole = &booking.InvalidError{Field: "role", Detail: "a role is viewer, operator or administrator"}
 
 func normalizeName(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
@@ -58,12 +62,12 @@ func (a *Accounts) AddUser(ctx context.Context, by By, name string, role Role, p
 }
 
 func (a *Accounts) newUser(ctx context.Context, name string, role Role, password string) (User, error) {
-	u := User{ID: uuid.New(), Name: normalizeName(name), Role: role, CreatedAt: a.at()}
+	u := User{ID: uuid.New(), Name: normalizeName(name), Role: role, Display: NewDisplay(), CreatedAt: a.at()}
 	if !nameRule.MatchString(u.Name) {
 		return User{}, &booking.InvalidError{Field: "username", Detail: "a name has 1 to 64 letters, digits and . _ @ + -, a letter or digit first"}
 	}
 	if !slices.Contains(Roles(), role) {
-		return User{}, &booking.InvalidError{Field: "role", Detail: "a role is viewer, operator or administrator"}
+		return User{}, errRole
 	}
 	if password == "" {
 		return u, nil
@@ -77,7 +81,7 @@ func (a *Accounts) newUser(ctx context.Context, name string, role Role, password
 }
 
 // SetPassword gives a user a new password. Sessions of the old one end, for
-// Stamp changes.
+// Stamp changes, and so do one-time links.
 func (a *Accounts) SetPassword(ctx context.Context, by By, name, password string) error {
 	u, err := a.userByName(ctx, name)
 	if err != nil {
@@ -90,11 +94,11 @@ func (a *Accounts) SetPassword(ctx context.Context, by By, name, password string
 	if err != nil {
 		return err
 	}
-	return a.changeUser(ctx, by, DidSetPassword, UserChange{ID: u.ID, PasswordHash: &hash})
+	return a.changeUser(ctx, by, DidSetPassword, nil, UserChange{ID: u.ID, PasswordHash: &hash})
 }
 
-// DisableUser keeps a user from signing in and ends its sessions. The last
-// administrator cannot be disabled.
+// DisableUser keeps a user from signing in and ends its sessions and one-time
+// links. The last administrator cannot be disabled.
 func (a *Accounts) DisableUser(ctx context.Context, by By, name string) error {
 	u, err := a.userByName(ctx, name)
 	if err != nil {
@@ -103,35 +107,71 @@ func (a *Accounts) DisableUser(ctx context.Context, by By, name string) error {
 	if u.DisabledAt != nil {
 		return &booking.ConflictError{Detail: "the user is disabled already"}
 	}
-	all, err := a.store.Users(ctx)
+	at := a.at()
+	return a.changeUser(ctx, by, DidDisableUser, nil, UserChange{ID: u.ID, DisabledAt: &at, KeepAdministrator: true})
+}
+
+// EnableUser lets a user sign in again. Sessions and links from before stay over.
+func (a *Accounts) EnableUser(ctx context.Context, by By, name string) error {
+	u, err := a.userByName(ctx, name)
 	if err != nil {
 		return err
 	}
-	others := slices.ContainsFunc(all, func(o User) bool {
-		return o.ID != u.ID && o.Role == Administrator && o.DisabledAt == nil
-	})
-	if u.Role == Administrator && !others {
-		return &booking.ConflictError{Detail: "the last administrator cannot be disabled: add another first"}
+	if u.DisabledAt == nil {
+		return &booking.ConflictError{Detail: "the user is not disabled"}
 	}
-	at := a.at()
-	return a.changeUser(ctx, by, DidDisableUser, UserChange{ID: u.ID, DisabledAt: &at})
+	return a.changeUser(ctx, by, DidEnableUser, nil, UserChange{ID: u.ID, DisabledAt: &time.Time{}})
 }
 
-// SetDisplay keeps a user's choice of language and time zone for the pages.
-func (a *Accounts) SetDisplay(ctx context.Context, by By, id uuid.UUID, language, timezone string) error {
-	if timezone != "" {
-		if _, err := time.LoadLocation(timezone); err != nil || timezone == "Local" {
-			return &booking.InvalidError{Field: "timezone", Detail: "that time zone does not exist"}
+// SetRole changes what a user may do, from the next request on. The last
+// administrator stays one.
+func (a *Accounts) SetRole(ctx context.Context, by By, name string, role Role) error {
+	u, err := a.userByName(ctx, name)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(Roles(), role) {
+		return errRole
+	}
+	if u.Role == role {
+		return nil
+	}
+	detail := map[string]string{"from": string(u.Role), "to": string(role)}
+	return a.changeUser(ctx, by, DidSetRole, detail, UserChange{ID: u.ID, Role: &role, KeepAdministrator: role != Administrator})
+}
+
+// LimitUser narrows a viewer to resources, or with Limited false shows it all
+// again. Limited to none it sees nothing.
+func (a *Accounts) LimitUser(ctx context.Context, by By, name string, l Limit) error {
+	u, err := a.userByName(ctx, name)
+	if err != nil {
+		return err
+	}
+	if l.Limited && u.Role != Viewer {
+		return &booking.InvalidError{Field: "resources", Detail: "only a viewer can be limited to resources"}
+	}
+	if !l.Limited {
+		l.Resources = nil
+	}
+	detail := map[string]string{"limited": strconv.FormatBool(l.Limited)}
+	for i, id := range l.Resources {
+		if i > 0 {
+			detail["resources"] += " "
 		}
+		detail["resources"] += id.String()
 	}
-	if len(language) > 35 { // the longest tag that BCP 47 asks programs to keep
-		return &booking.InvalidError{Field: "language", Detail: "that is no language"}
+	err = a.changeUser(ctx, by, DidLimitUser, detail, UserChange{ID: u.ID, Limit: &l})
+	if errors.Is(err, booking.ErrNotFound) {
+		return &booking.InvalidError{Field: "resources", Detail: "one of the resources is not there any more"}
 	}
-	return a.changeUser(ctx, by, DidSetDisplay, UserChange{ID: id, Language: &language, Timezone: &timezone})
+	return err
 }
 
-func (a *Accounts) changeUser(ctx context.Context, by By, did string, c UserChange) error {
-	err := a.store.Apply(ctx, Change{ChangeUser: &c, Entry: a.entry(by, did, userSubject(c.ID), nil)})
+func (a *Accounts) changeUser(ctx context.Context, by By, did string, detail map[string]string, c UserChange) error {
+	err := a.store.Apply(ctx, Change{ChangeUser: &c, Entry: a.entry(by, did, userSubject(c.ID), detail)})
+	if errors.Is(err, ErrLastAdministrator) {
+		return &booking.ConflictError{Detail: ErrLastAdministrator.Error()}
+	}
 	if err != nil {
 		return fmt.Errorf("change user: %w", err)
 	}
@@ -145,9 +185,14 @@ func (a *Accounts) Users(ctx context.Context) ([]User, error) { return a.store.U
 // meanwhile. Ask for it with every request: a session outlives the decision.
 func (a *Accounts) User(ctx context.Context, id uuid.UUID) (User, error) {
 	u, err := a.store.User(ctx, id)
-	if err == nil && u.DisabledAt != nil {
+	if err != nil {
+		return User{}, err
+	}
+	if u.DisabledAt != nil {
 		return User{}, booking.ErrNotFound
 	}
+	hidden, err := a.store.Privacy(ctx)
+	u.Hidden = hidden[u.Role]
 	return u, err
 }
 

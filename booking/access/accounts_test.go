@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -43,14 +44,29 @@ func TestUsers(t *testing.T) {
 			t.Errorf("the old password works: %v", err)
 		}
 
-		if err := h.SetDisplay(ctx, by, u.ID, "id", "Asia/Jakarta"); err != nil {
+		if changed.Display != access.NewDisplay() {
+			t.Errorf("a new user begins with %+v", changed.Display)
+		}
+		liked := access.Display{
+			Language: "id", Timezone: "Asia/Jakarta", FirstWeekday: time.Sunday, ShortcutsOff: true, Sound: true, Appearance: access.AppearanceDark,
+		}
+		if err := h.SetDisplay(ctx, by, u.ID, liked); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := h.User(ctx, u.ID); err != nil || got.Language != "id" || got.Timezone != "Asia/Jakarta" || got.Stamp() != changed.Stamp() {
+		if got, err := h.User(ctx, u.ID); err != nil || got.Display != liked || got.Stamp() != changed.Stamp() {
 			t.Errorf("User = %+v, %v", got, err)
 		}
-		if err := h.SetDisplay(ctx, by, u.ID, "id", "Asia/Atlantis"); !errors.As(err, &invalid) {
-			t.Errorf("a zone that does not exist: %v", err)
+		for what, d := range map[string]access.Display{
+			"a zone that does not exist": {Timezone: "Asia/Atlantis", FirstWeekday: time.Monday},
+			"the server's own zone":      {Timezone: "Local", FirstWeekday: time.Monday},
+			"a week from Wednesday":      {FirstWeekday: time.Wednesday},
+			"a day that does not exist":  {FirstWeekday: 7},
+			"an unknown appearance":      {FirstWeekday: time.Monday, Appearance: "sepia"},
+			"a language too long":        {FirstWeekday: time.Monday, Language: strings.Repeat("x", 36)},
+		} {
+			if err := h.SetDisplay(ctx, by, u.ID, d); !errors.As(err, &invalid) {
+				t.Errorf("%s: %v", what, err)
+			}
 		}
 
 		if err := h.DisableUser(ctx, by, "root"); !errors.As(err, &conflict) {
@@ -71,7 +87,12 @@ func TestUsers(t *testing.T) {
 		for name, err := range map[string]error{
 			"SetPassword": h.SetPassword(ctx, by, "nobody", goodPassword),
 			"DisableUser": h.DisableUser(ctx, by, "nobody"),
-			"SetDisplay":  h.SetDisplay(ctx, by, uuid.New(), "en", ""),
+			"SetDisplay":  h.SetDisplay(ctx, by, uuid.New(), access.NewDisplay()),
+			"EnableUser":  h.EnableUser(ctx, by, "nobody"),
+			"SetRole":     h.SetRole(ctx, by, "nobody", access.Viewer),
+			"LimitUser":   h.LimitUser(ctx, by, "nobody", access.Limit{}),
+			"EndSessions": h.EndSessions(ctx, by, uuid.New()),
+			"EndSession":  h.EndSession(ctx, by, access.Session{ID: "none"}),
 		} {
 			if !errors.Is(err, booking.ErrNotFound) {
 				t.Errorf("%s of nobody: %v", name, err)

@@ -4,31 +4,52 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"slotkeeper/booking"
 )
 
 func TestMay(t *testing.T) {
 	t.Parallel()
+	limited := booking.Scope{Limited: true, Resources: []uuid.UUID{uuid.New()}}
+	// In this order: a viewer, one limited to resources, an operator, one from whom
+	// phone numbers are hidden, an administrator.
+	who := []Principal{
+		{Role: Viewer},
+		{Role: Viewer, Scope: limited},
+		{Role: Operator},
+		{Role: Operator, Scope: booking.Scope{HidePhones: true}},
+		{Role: Administrator},
+	}
 	tests := []struct {
-		action                          Action
-		viewer, operator, administrator bool
+		action Action
+		may    [5]bool
 	}{
-		{View, true, true, true},
-		{ScrapeMetrics, true, true, true},
-		{MapResources, false, true, true},
-		{ActAtProvider, false, true, true},
-		{AcceptOverlaps, false, true, true},
-		{SyncConnections, false, true, true},
-		{ReadRawBodies, false, true, true},
-		{ExportAudit, false, true, true},
-		{ReadAdminLog, false, true, true},
-		{ManageConnections, false, false, true},
-		{ManageAccounts, false, false, true},
-		{"unheard_of", false, false, false},
+		{View, [5]bool{true, true, true, true, true}},
+		{ViewAll, [5]bool{true, false, true, true, true}},
+		{ManageSelf, [5]bool{true, true, true, true, true}},
+		{ScrapeMetrics, [5]bool{true, false, true, true, true}},
+		{MapResources, [5]bool{false, false, true, true, true}},
+		{ActAtProvider, [5]bool{false, false, true, true, true}},
+		{AcceptOverlaps, [5]bool{false, false, true, true, true}},
+		{SyncConnections, [5]bool{false, false, true, true, true}},
+		{ReplayDeliveries, [5]bool{false, false, true, true, true}},
+		// A raw body has the phone number in it.
+		{ReadRawBodies, [5]bool{false, false, true, false, true}},
+		{ExportAudit, [5]bool{false, false, true, true, true}},
+		{ReadAdminLog, [5]bool{false, false, true, true, true}},
+		{ManageConnections, [5]bool{false, false, false, false, true}},
+		{ManageAccounts, [5]bool{false, false, false, false, true}},
+		{"unheard_of", [5]bool{}},
 	}
 	for _, tt := range tests {
-		for role, want := range map[Role]bool{Viewer: tt.viewer, Operator: tt.operator, Administrator: tt.administrator, "": false, "root": false} {
-			if got := May(role, tt.action); got != want {
-				t.Errorf("May(%q, %q) = %v", role, tt.action, got)
+		for i, p := range who {
+			if got := p.May(tt.action); got != tt.may[i] {
+				t.Errorf("%d, a %s, may %s: %v", i, p.Role, tt.action, got)
+			}
+		}
+		for _, role := range []Role{"", "root"} {
+			if (Principal{Role: role}).May(tt.action) {
+				t.Errorf("the role %q may %s", role, tt.action)
 			}
 		}
 	}

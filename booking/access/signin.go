@@ -66,10 +66,14 @@ func (a *Accounts) signInFailed(ctx context.Context, u User, remote string) erro
 	return ErrBadCredentials
 }
 
-// Stamp changes with the user's password. A session that keeps the stamp of its
-// sign-in ends when the two differ.
+// Stamp changes with the user's password, and when all its sessions are ended. A
+// session that keeps the stamp of its sign-in ends when the two differ.
 func (u User) Stamp() string {
-	sum := sha256.Sum256([]byte(u.ID.String() + u.PasswordHash))
+	text := u.ID.String() + u.PasswordHash
+	if u.SignedOutAt != nil {
+		text += u.SignedOutAt.UTC().Format(time.RFC3339Nano)
+	}
+	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:8])
 }
 

@@ -1,6 +1,7 @@
 package access_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -221,4 +222,53 @@ func TestFirstAdministratorByPassword(t *testing.T) {
 			t.Errorf("%d users, %v", len(users), err)
 		}
 	})
+}
+
+// A link that was made before is worth nothing once its user was signed out
+// everywhere, got another password, or was locked out, even when let in again; one
+// that is made after works.
+func TestLinksEndWithTheSessions(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(ctx context.Context, h *house, u access.User) error{
+		"signed out everywhere": func(ctx context.Context, h *house, u access.User) error {
+			return h.EndSessions(ctx, access.System, u.ID)
+		},
+		"disabled and enabled": func(ctx context.Context, h *house, u access.User) error {
+			return errors.Join(h.DisableUser(ctx, access.System, u.Name), h.EnableUser(ctx, access.System, u.Name))
+		},
+		"another password": func(ctx context.Context, h *house, u access.User) error {
+			return h.SetPassword(ctx, access.System, u.Name, goodPassword)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onBoth(t, func(t *testing.T, h *house) {
+				ctx := t.Context()
+				u, other := h.addUser(t, "ayu", access.Administrator, ""), h.addUser(t, "budi", access.Administrator, "")
+				link := func(u access.User) string {
+					t.Helper()
+					secret, err := h.SignInLink(ctx, access.System, u.ID)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return secret
+				}
+				before, others := link(u), link(other)
+				if err := end(ctx, h, u); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := h.Link(ctx, before); !errors.Is(err, access.ErrLinkSpent) {
+					t.Errorf("the link goes on: %v", err)
+				}
+				if _, err := h.SignInByLink(ctx, before, remote); !errors.Is(err, access.ErrLinkSpent) {
+					t.Errorf("it signs in: %v", err)
+				}
+				for _, secret := range []string{others, link(u)} {
+					if _, err := h.SignInByLink(ctx, secret, remote); err != nil {
+						t.Errorf("another link does not: %v", err)
+					}
+				}
+			})
+		})
+	}
 }

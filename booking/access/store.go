@@ -17,14 +17,31 @@ type User struct {
 	Role Role
 	// PasswordHash is a PHC string; "" cannot sign in by password.
 	PasswordHash string
-	Language     string // of the message files; "" is the browser's choice
-	Timezone     string // IANA; "" is the browser's or installation's
-	CreatedAt    time.Time
-	DisabledAt   *time.Time
+	Display
+	// Limited narrows a viewer to Resources; of other roles it says nothing.
+	Limited   bool
+	Resources []uuid.UUID
+	// Hidden is what the user's role does not see; filled in by Accounts.User.
+	Hidden     Hidden
+	CreatedAt  time.Time
+	DisabledAt *time.Time
+	// SignedOutAt ended all sessions that began before.
+	SignedOutAt *time.Time
 }
 
 // Principal that the user is.
-func (u User) Principal() Principal { return Principal{ID: u.ID, Name: u.Name, Role: u.Role} }
+func (u User) Principal() Principal {
+	return Principal{ID: u.ID, Name: u.Name, Role: u.Role, Scope: u.Scope()}
+}
+
+// Scope is how much of the bookings the user sees.
+func (u User) Scope() booking.Scope {
+	s := u.Hidden.scope()
+	if u.Limited && u.Role == Viewer {
+		s.Limited, s.Resources = true, u.Resources
+	}
+	return s
+}
 
 // Token lets a program use the API. The token itself is not kept.
 type Token struct {
@@ -32,6 +49,7 @@ type Token struct {
 	Name       string
 	Scope      Scope
 	Hash       []byte // SHA-256
+	CreatedBy  booking.Actor
 	CreatedAt  time.Time
 	LastUsedAt *time.Time
 	RevokedAt  *time.Time
@@ -85,11 +103,13 @@ type EntryFilter struct {
 // Deeds are all actions that entries tell of, in the order of the constants.
 func Deeds() []string {
 	return []string{
-		DidSignIn, DidFailSignIn, DidAddUser, DidSetPassword, DidDisableUser, DidSetDisplay, DidCreateToken, DidRevokeToken,
-		DidMakeLink, DidRefuseLink, DidAskCancel, DidRetryEffect, DidAcceptOverlap,
-		DidConnect, DidReconnect, DidDisconnect, DidCheckConnection, DidCompareConnection, DidImportConnection, DidRotateSecret, DidFinishRotation,
+		DidSignIn, DidFailSignIn, DidAddUser, DidSetPassword, DidDisableUser, DidEnableUser, DidSetRole, DidLimitUser, DidSetDisplay,
+		DidSetPrivacy, DidEndSession, DidEndSessions, DidCreateToken, DidRevokeToken,
+		DidMakeLink, DidRefuseLink, DidAskCancel, DidRetryEffect, DidWithdrawEffect, DidAcceptOverlap,
+		DidConnect, DidReconnect, DidDisconnect, DidCheckConnection, DidTestConnection, DidCompareConnection, DidImportConnection, DidStopRun, DidRotateSecret, DidFinishRotation, DidAbandonRotation,
 		DidMapIdentity, DidSplitIdentity, DidMergeResource, DidRenameResource, DidSetZone, DidSetOverlapRule,
-		DidReadBody, DidExportAudit,
+		DidReadBody, DidExportAudit, DidVerifyAudit, DidReplay, DidStopReplay,
+		DidBackUp, DidRestore, DidRotateKey, DidErase,
 	}
 }
 
@@ -100,13 +120,21 @@ const (
 	DidAddUser     = "user.added"
 	DidSetPassword = "user.password_set"
 	DidDisableUser = "user.disabled"
+	DidEnableUser  = "user.enabled"
+	DidSetRole     = "user.role_set"
+	DidLimitUser   = "user.limited"
 	DidSetDisplay  = "user.display_set"
+	DidSetPrivacy  = "role.privacy_set"
+	DidEndSession  = "session.ended"
+	DidEndSessions = "session.all_ended"
 	DidCreateToken = "token.created"
 	DidRevokeToken = "token.revoked"
 	DidMakeLink    = "link.made"
 	DidRefuseLink  = "link.refused"
 	DidAskCancel   = "booking.cancel_asked"
 	DidRetryEffect = "effect.retried"
+	// DidWithdrawEffect took back what was asked for and not done yet.
+	DidWithdrawEffect = "effect.withdrawn"
 	// The entry has the reason that its author gave.
 	DidAcceptOverlap = "booking.overlap_accepted"
 
@@ -114,10 +142,13 @@ const (
 	DidReconnect         = "connection.reconnected"
 	DidDisconnect        = "connection.disconnected"
 	DidCheckConnection   = "connection.checked"
+	DidTestConnection    = "connection.tested"
 	DidCompareConnection = "connection.compared"
 	DidImportConnection  = "connection.imported"
+	DidStopRun           = "connection.run_stopped"
 	DidRotateSecret      = "connection.secret_rotated"
 	DidFinishRotation    = "connection.rotation_finished"
+	DidAbandonRotation   = "connection.rotation_abandoned"
 
 	DidMapIdentity    = "identity.mapped"
 	DidSplitIdentity  = "identity.split"
@@ -128,6 +159,14 @@ const (
 
 	DidReadBody    = "receipt.body_read"
 	DidExportAudit = "audit.exported"
+	DidVerifyAudit = "audit.verified"
+	DidReplay      = "replay.asked"
+	DidStopReplay  = "replay.stopped"
+
+	DidBackUp    = "installation.backed_up"
+	DidRestore   = "installation.restored"
+	DidRotateKey = "installation.key_rotated"
+	DidErase     = "person.erased"
 )
 
 // UserChange names what changes of a stored user; nil leaves it. Only these
@@ -135,15 +174,33 @@ const (
 type UserChange struct {
 	ID           uuid.UUID
 	PasswordHash *string
-	DisabledAt   *time.Time
-	Language     *string
-	Timezone     *string
+	Role         *Role
+	Display      *Display
+	// DisabledAt is a time to disable it, and the zero time to enable it again.
+	DisabledAt *time.Time
+	// Limit replaces what the user is limited to.
+	Limit *Limit
+	// SignOut ends all its sessions and one-time links at Entry.At. A new password
+	// and a user that is disabled or enabled do so anyway.
+	SignOut bool
+	// KeepAdministrator lets the change happen only while another administrator
+	// may sign in: it fails with ErrLastAdministrator.
+	KeepAdministrator bool
+}
+
+// Limit narrows a viewer to resources; nil Resources to none at all.
+type Limit struct {
+	Limited   bool
+	Resources []uuid.UUID
 }
 
 // Change is what one transaction writes: any of the rows, and always the entry.
 type Change struct {
 	NewUser    *User
 	ChangeUser *UserChange
+	// EndSession is the id of one to be ended.
+	EndSession string
+	SetPrivacy *RolePrivacy
 	NewToken   *Token
 	// RevokeToken marks one as revoked at Entry.At.
 	RevokeToken *uuid.UUID
@@ -158,7 +215,8 @@ type Change struct {
 type Store interface {
 	// Apply writes a change in one transaction. A name that is taken gives
 	// *booking.ConflictError, a user or token that is not there (or is revoked
-	// already) booking.ErrNotFound, a link that was used ErrLinkSpent.
+	// already), or a session or resource that is not there, booking.ErrNotFound,
+	// a link that was used ErrLinkSpent.
 	Apply(ctx context.Context, c Change) error
 	User(ctx context.Context, id uuid.UUID) (User, error)
 	UserByName(ctx context.Context, name string) (User, error)
@@ -168,6 +226,14 @@ type Store interface {
 	// TouchToken moves a token's last use forward; it is no change to log.
 	TouchToken(ctx context.Context, id uuid.UUID, at time.Time) error
 	LinkByHash(ctx context.Context, hash []byte) (Link, error)
+	// Privacy is what each role does not see; a role that is not in it sees all.
+	Privacy(ctx context.Context) (map[Role]Hidden, error)
+	// Sessions are those that have not expired at a time, of one user or of all,
+	// the last seen first.
+	Sessions(ctx context.Context, user *uuid.UUID, at time.Time) ([]Session, error)
+	// TouchSession moves the time that a session was last seen forward, and says
+	// from where; it is no change to log.
+	TouchSession(ctx context.Context, id, remote string, at time.Time) error
 }
 
 // ErrLinkSpent says that a one-time link was used, has expired, or never was.

@@ -25,7 +25,7 @@ func (a *Accounts) CreateToken(ctx context.Context, by By, name string, scope Sc
 		return "", Token{}, &booking.InvalidError{Field: "scope", Detail: "a scope is read, operate or admin"}
 	}
 	text := newSecret(tokenPrefix)
-	t := Token{ID: uuid.New(), Name: name, Scope: scope, Hash: hashSecret(text), CreatedAt: a.at()}
+	t := Token{ID: uuid.New(), Name: name, Scope: scope, Hash: hashSecret(text), CreatedBy: by.Actor, CreatedAt: a.at()}
 	detail := map[string]string{"name": t.Name, "scope": string(t.Scope)}
 	if err := a.store.Apply(ctx, Change{NewToken: &t, Entry: a.entry(by, DidCreateToken, tokenSubject(t.ID), detail)}); err != nil {
 		return "", Token{}, err
@@ -66,7 +66,12 @@ func (a *Accounts) Authenticate(ctx context.Context, bearer string) (Principal, 
 			return Principal{}, err
 		}
 	}
-	return Principal{ID: t.ID, Name: t.Name, Role: t.Scope.Role(), Token: true}, nil
+	hidden, err := a.store.Privacy(ctx)
+	if err != nil {
+		return Principal{}, err
+	}
+	role := t.Scope.Role()
+	return Principal{ID: t.ID, Name: t.Name, Role: role, Token: true, Scope: hidden[role].scope()}, nil
 }
 
 func tokenSubject(id uuid.UUID) string { return "token:" + id.String() }

@@ -18,22 +18,24 @@ import (
 // Store is what the accounts need of booking/store.
 type Store interface {
 	Connection(ctx context.Context, id uuid.UUID) (providers.Connection, error)
-	CreateConnection(ctx context.Context, c providers.Connection) error
-	UpdateAccount(ctx context.Context, c providers.Connection) error
-	RotateSecret(ctx context.Context, id uuid.UUID, secret string) error
-	DropPreviousSecret(ctx context.Context, id uuid.UUID) error
-	DropConnection(ctx context.Context, id uuid.UUID) error
-	Disconnect(ctx context.Context, id uuid.UUID, now time.Time) error
+	BeginConnection(ctx context.Context, c providers.Connection, h booking.Hold) error
+	TakeConnection(ctx context.Context, id uuid.UUID, now time.Time, h booking.Hold) (bool, error)
+	RenewConnection(ctx context.Context, id uuid.UUID, h booking.Hold) error
+	LeaveConnection(ctx context.Context, id, by uuid.UUID) error
+	ChangeConnection(ctx context.Context, id, by uuid.UUID, c providers.Change) error
+	DropConnection(ctx context.Context, id, by uuid.UUID) error
 	Introduce(ctx context.Context, source booking.Source, hosts []booking.Host, by booking.Actor, now time.Time) error
-	NoteHealth(ctx context.Context, id uuid.UUID, h providers.Health) error
-	BeginRefresh(ctx context.Context, id uuid.UUID, now, until time.Time) (bool, error)
-	EndRefresh(ctx context.Context, id uuid.UUID, until time.Time, token *providers.Credentials) error
+	NoteHealth(ctx context.Context, id uuid.UUID, generation int, h providers.Health) error
+	BeginRefresh(ctx context.Context, id uuid.UUID, now time.Time, h booking.Hold) (bool, error)
+	KeepToken(ctx context.Context, id, by uuid.UUID, generation int, token providers.Credentials) error
+	EndRefresh(ctx context.Context, id, by uuid.UUID) error
 
 	Ticket(ctx context.Context, now time.Time) (time.Time, error)
 	BeginRun(ctx context.Context, r booking.Run) (booking.Run, error)
-	ClaimRun(ctx context.Context, id uuid.UUID, now, until time.Time) (booking.Run, bool, error)
-	HoldRun(ctx context.Context, id uuid.UUID, found *booking.Run, held, until time.Time) (bool, error)
-	ReleaseRun(ctx context.Context, r booking.Run, held time.Time) error
+	ClaimRun(ctx context.Context, id uuid.UUID, now time.Time, h booking.Hold) (booking.Run, bool, error)
+	HoldRun(ctx context.Context, id uuid.UUID, found *booking.Run, h booking.Hold) error
+	ReleaseRun(ctx context.Context, r booking.Run, by uuid.UUID) error
+	StopRun(ctx context.Context, id uuid.UUID, now time.Time) (booking.Run, error)
 	StandingHere(ctx context.Context, connections []uuid.UUID, from, to time.Time) (map[string][]booking.Standing, error)
 	ClosedSince(ctx context.Context, source booking.Source, since time.Time) (map[string]bool, error)
 	ReplaceBlocks(ctx context.Context, connection uuid.UUID, source booking.Source, from, to time.Time, blocks []booking.Block, ticket time.Time) error

@@ -24,7 +24,7 @@ func (r *reading) blocks(ctx context.Context) error {
 		return nil
 	}
 	r.run.Cursor = blocksNext
-	if err := r.hold(ctx, &r.run); err != nil {
+	if err := r.save(ctx); err != nil {
 		return err
 	}
 	ticket, err := r.opts.Store.Ticket(ctx, r.opts.Now())

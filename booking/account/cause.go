@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 
@@ -19,7 +20,7 @@ const (
 	CauseCredentials Cause = "credentials" // the key or token is not accepted
 	CauseForbidden   Cause = "forbidden"   // accepted, but may not do this
 	CauseNoAPI       Cause = "no_api"      // there is no such API at the address
-	CauseUnreachable Cause = "unreachable" // no answer
+	CauseUnreachable Cause = "unreachable" // no answer, or not all of one
 	CausePrivate     Cause = "private"     // a private address that is not allowed
 	CauseLimited     Cause = "limited"     // asked to come back later
 	CauseProvider    Cause = "provider"    // the provider fails
@@ -53,9 +54,9 @@ func CauseOf(err error) Cause {
 		return CauseNoAPI
 	case errors.As(err, &answer):
 		return causeOfAnswer(answer.Status)
-	case errors.As(err, &network), errors.Is(err, context.DeadlineExceeded):
-		return CauseUnreachable
-	case errors.Is(err, providers.ErrRedirected), errors.Is(err, providers.ErrBadAnswer):
+	case errors.As(err, &network), errors.Is(err, context.DeadlineExceeded), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return CauseUnreachable // it broke off, or never came
+	case errors.Is(err, providers.ErrRedirected), errors.Is(err, providers.ErrBadAnswer), errors.Is(err, providers.ErrAnswerTooLarge):
 		return CauseNoAPI
 	}
 	return CauseUnknown

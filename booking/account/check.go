@@ -46,6 +46,9 @@ func (a *Accounts) Check(ctx context.Context, id uuid.UUID) (Finding, error) {
 	if err == nil {
 		f.Remade, lost, err = a.checkHook(ctx, c, api)
 	}
+	if busy := (*booking.ConflictError)(nil); errors.As(err, &busy) || errors.Is(err, ErrCannotAsk) || errors.Is(err, booking.ErrUnavailable) {
+		return f, err // neither does this: it is being changed, was ended meanwhile, or we cannot tell
+	}
 	if later := (*providers.LaterError)(nil); errors.As(err, &later) && a.patient(c.Health) {
 		return f, err // it says nothing about the connection
 	}
@@ -53,7 +56,7 @@ func (a *Accounts) Check(ctx context.Context, id uuid.UUID) (Finding, error) {
 	f.Recovered = err == nil && (c.Health.Failures > 0 || c.Health.NeedsSignIn || c.Health.HookLostAt != nil && lost == nil)
 	f.Health = a.after(c.Health, err)
 	f.Health.HookLostAt = lost
-	return f, a.opts.Store.NoteHealth(ctx, id, f.Health)
+	return f, a.opts.Store.NoteHealth(ctx, id, c.Generation, f.Health)
 }
 
 // checkHook finds out whether our webhook stands, and makes it anew when not.
@@ -67,7 +70,11 @@ func (a *Accounts) checkHook(ctx context.Context, c providers.Connection, api pr
 	case asked.Active:
 		return false, nil, nil
 	}
-	if _, err := api.Subscribe(ctx, a.opts.Client, c, a.Target(c), c.Owner); err != nil {
+	err = a.changing(ctx, c.ID, func(ctx context.Context, by uuid.UUID) (err error) {
+		remade, err = a.remake(ctx, by, c.ID)
+		return err
+	})
+	if err != nil {
 		since := c.Health.HookLostAt
 		if since == nil {
 			now := a.opts.Now()
@@ -75,8 +82,25 @@ func (a *Accounts) checkHook(ctx context.Context, c providers.Connection, api pr
 		}
 		return false, since, err
 	}
+	return remade, nil, nil
+}
+
+// remake registers the webhook of a connection that is held, unless it was ended
+// meanwhile, or another has registered it.
+func (a *Accounts) remake(ctx context.Context, by, id uuid.UUID) (bool, error) {
+	c, api, err := a.Ready(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	asked, err := a.inquire(ctx, c, api)
+	if err != nil || !asked.Registered || asked.Active {
+		return false, err
+	}
+	if err := a.subscribe(ctx, by, c, api); err != nil {
+		return false, err
+	}
 	a.opts.Log.WarnContext(ctx, "webhook registered anew: it was gone or switched off", "connection", c.ID, "provider", c.Provider)
-	return true, nil, nil
+	return true, nil
 }
 
 func stands(hooks []providers.Hook) bool {
@@ -133,7 +157,7 @@ func (a *Accounts) note(ctx context.Context, c providers.Connection, err error) 
 		if next := current.Health.NextCheckAt; next != nil && next.Before(*h.NextCheckAt) {
 			h.NextCheckAt = next
 		}
-		readErr = a.opts.Store.NoteHealth(ctx, c.ID, h)
+		readErr = a.opts.Store.NoteHealth(ctx, c.ID, c.Generation, h)
 	}
 	if readErr != nil {
 		a.opts.Log.ErrorContext(ctx, "a connection's health was not kept", "connection", c.ID, "err", readErr)

@@ -94,25 +94,64 @@ func (a *Accounts) Connect(ctx context.Context, r Request) (Connected, error) {
 			return Connected{}, err
 		}
 	}
-	var old providers.Connection
-	if r.ID != uuid.Nil {
-		var err error
-		if old, err = a.opts.Store.Connection(ctx, r.ID); err != nil {
-			return Connected{}, err
-		}
-		if r.Provider != old.Provider {
-			return Connected{}, &booking.InvalidError{Field: "provider", Detail: "the connection is one to " + old.Provider}
-		}
-		r.APIBase = old.APIBase
-		// It may have been removed with the connection, or signs with another secret.
-		r.Subscribe = r.Subscribe || old.Subscription == providers.Registered
+	var out Connected
+	var err error
+	if r.ID == uuid.Nil {
+		out, err = a.connectNew(ctx, r)
+	} else {
+		err = a.changing(ctx, r.ID, func(ctx context.Context, by uuid.UUID) (err error) {
+			out, err = a.connectAgain(ctx, r, by)
+			return err
+		})
 	}
-	c := a.connection(r, old)
-	api, err := a.adapter(c)
+	if err != nil {
+		return out, err
+	}
+	err = a.bringIn(ctx, &out, r)
+	return out, err
+}
+
+// connectNew connects an account that has no connection.
+func (a *Accounts) connectNew(ctx context.Context, r Request) (Connected, error) {
+	c, api, err := a.identify(ctx, r, providers.Connection{})
 	if err != nil {
 		return Connected{}, err
 	}
-	if c.Owner, err = api.Identify(ctx, a.opts.Client, c); err != nil {
+	out := Connected{Target: a.Target(c), SecretMade: r.Secret == ""}
+	// It must stand before the provider posts to it, and has the account from now on.
+	c.ConnectingSince = &c.CreatedAt
+	by, err := a.reserve(ctx, c)
+	if err != nil {
+		return out, err
+	}
+	err = a.held(ctx, c.ID, by, func(ctx context.Context, by uuid.UUID) (err error) {
+		if out.Connection, out.Manual, err = a.finish(ctx, by, c, api, r); err == nil {
+			return nil
+		}
+		keep, done := keeping(ctx)
+		defer done()
+		if r.Subscribe {
+			_ = a.unhook(keep, c, api) // it is logged, and there is nobody to ask again
+		}
+		return errors.Join(err, a.abandon(keep, by, c))
+	})
+	return out, err
+}
+
+// connectAgain gives a connection that is held new credentials.
+func (a *Accounts) connectAgain(ctx context.Context, r Request, by uuid.UUID) (Connected, error) {
+	old, err := a.opts.Store.Connection(ctx, r.ID)
+	if err != nil {
+		return Connected{}, err
+	}
+	if r.Provider != old.Provider {
+		return Connected{}, &booking.InvalidError{Field: "provider", Detail: "the connection is one to " + old.Provider}
+	}
+	r.APIBase = old.APIBase
+	// It may have been removed with the connection, or signs with another secret.
+	r.Subscribe = r.Subscribe || old.Subscription == providers.Registered
+	c, api, err := a.identify(ctx, r, old)
+	if err != nil {
 		return Connected{}, err
 	}
 	if old.Owner.ExternalID != "" && old.Owner.ExternalID != c.Owner.ExternalID {
@@ -124,82 +163,64 @@ func (a *Accounts) Connect(ctx context.Context, r Request) (Connected, error) {
 	if err := a.alone(ctx, c); err != nil {
 		return Connected{}, err
 	}
+	out := Connected{Target: a.Target(c), SecretMade: r.Secret == "" && old.Secrets.Current == ""}
+	// Posts signed with the new secret come before the provider has answered.
+	early := providers.Change{Owner: &c.Owner, Reopened: old.DisconnectedAt != nil}
+	if c.Secrets != old.Secrets {
+		early.Secrets = &c.Secrets
+	}
+	if err := a.opts.Store.ChangeConnection(ctx, c.ID, by, early); err != nil {
+		return out, a.taken(ctx, c, err)
+	}
+	if out.Connection, out.Manual, err = a.finish(ctx, by, c, api, r); err != nil {
+		return out, errors.Join(err, a.restore(ctx, by, c, old, api, r.Subscribe))
+	}
+	return out, nil
+}
+
+// identify is the connection as a request would have it, once its credentials have
+// said whose account it is.
+func (a *Accounts) identify(ctx context.Context, r Request, old providers.Connection) (providers.Connection, providers.Account, error) {
+	c := a.connection(r, old)
+	api, err := a.adapter(c)
+	if err != nil {
+		return c, nil, err
+	}
+	if c.Owner, err = api.Identify(ctx, a.opts.Client, c); err != nil {
+		return c, nil, err
+	}
 	if c.Name == "" {
 		c.Name = cmp.Or(c.Owner.Name, c.Owner.Email, c.Provider)
 	}
-	out := Connected{Target: a.Target(c), SecretMade: r.Secret == "" && old.Secrets.Current == ""}
-	// It must stand before the provider posts to it. Without an owner nobody looks
-	// after it: whether it will be connected is not certain yet.
-	if old.ID == uuid.Nil {
-		unfinished := c
-		unfinished.Owner = providers.Profile{}
-		err = a.opts.Store.CreateConnection(ctx, unfinished)
-	} else {
-		err = a.opts.Store.UpdateAccount(ctx, c)
-	}
-	if err != nil {
-		return out, err
-	}
-	if out.Connection, out.Manual, err = a.finish(ctx, c, api, r); err != nil {
-		return out, errors.Join(err, a.undo(ctx, c, old, api, r.Subscribe))
-	}
+	return c, api, nil
+}
+
+// bringIn begins to read what is booked, or what was missed.
+func (a *Accounts) bringIn(ctx context.Context, out *Connected, r Request) error {
 	if r.From != nil {
 		run, err := a.Begin(ctx, out.Connection, booking.RunBackfill, "connected", *r.From, r.By)
 		if err != nil {
-			return out, err
+			return err
 		}
 		out.Run = &run
 	}
-	if old.ID != uuid.Nil {
-		// Whatever was missed meanwhile.
-		run, err := a.Reconcile(ctx, out.Connection, "reconnected", r.By)
-		if err != nil {
-			return out, err
-		}
-		if out.Run == nil {
-			out.Run = &run
-		}
+	if r.ID == uuid.Nil {
+		return nil
 	}
-	return out, nil
+	run, err := a.Reconcile(ctx, out.Connection, "reconnected", r.By)
+	if err == nil && out.Run == nil {
+		out.Run = &run
+	}
+	return err
 }
 
-// alone refuses an account that is connected already: two connections of one account
-// would each know a part of its bookings.
-func (a *Accounts) alone(ctx context.Context, c providers.Connection) error {
-	same, err := a.sameAccount(ctx, c)
-	if err != nil {
-		return err
-	}
-	for _, other := range same {
-		if other.ID != c.ID && other.DisconnectedAt == nil {
-			return &booking.InvalidError{Field: "account", Detail: fmt.Sprintf("it is connected already, as %q: connect that one again instead (%s)", other.Name, other.ID)}
-		}
-	}
-	return nil
-}
-
-// sameAccount are all connections to the account, also those that were ended.
-func (a *Accounts) sameAccount(ctx context.Context, c providers.Connection) ([]providers.Connection, error) {
-	all, err := booking.Everything(ctx, a.opts.Store.Connections)
-	if err != nil {
-		return nil, err
-	}
-	var out []providers.Connection
-	for _, other := range all {
-		if other.Source() == c.Source() && other.Owner.ExternalID != "" && other.Owner.ExternalID == c.Owner.ExternalID {
-			out = append(out, other)
-		}
-	}
-	return out, nil
-}
-
-// finish registers the webhook, introduces the hosts and notes that all is well.
-func (a *Accounts) finish(ctx context.Context, c providers.Connection, api providers.Account, r Request) (providers.Connection, *providers.ManualError, error) {
+// finish registers the webhook, introduces the hosts and keeps that all is well.
+func (a *Accounts) finish(ctx context.Context, by uuid.UUID, c providers.Connection, api providers.Account, r Request) (providers.Connection, *providers.ManualError, error) {
 	var manual *providers.ManualError
 	if r.Subscribe {
-		_, err := api.Subscribe(ctx, a.opts.Client, c, a.Target(c), c.Owner)
+		err := a.subscribe(ctx, by, c, api)
 		c.Subscription = providers.Registered
-		if errors.As(err, &manual) {
+		if errors.As(err, &manual) && !errors.Is(err, booking.ErrNotHeld) {
 			c.Subscription, err = providers.Manual, nil
 		}
 		if err != nil {
@@ -214,108 +235,69 @@ func (a *Accounts) finish(ctx context.Context, c providers.Connection, api provi
 	if err := a.opts.Store.Introduce(ctx, c.Source(), c.Owner.Hosts, r.By, a.opts.Now()); err != nil {
 		return c, manual, err
 	}
-	if err := a.opts.Store.UpdateAccount(ctx, c); err != nil {
-		return c, manual, err
+	c.Health, c.ConnectingSince = a.after(providers.Health{}, nil), nil
+	done := providers.Change{API: &c.API, Subscription: &c.Subscription, ReadFrom: r.From, Health: &c.Health, Connected: true}
+	if r.Name != "" {
+		done.Name = &c.Name
 	}
-	c.Health = a.after(providers.Health{}, nil)
-	return c, manual, a.opts.Store.NoteHealth(ctx, c.ID, c.Health)
+	return c, manual, a.opts.Store.ChangeConnection(ctx, c.ID, by, done)
 }
 
-// undo leaves nothing of what could not be connected.
-func (a *Accounts) undo(ctx context.Context, c, old providers.Connection, api providers.Account, subscribed bool) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refreshTime)
-	defer cancel()
-	if old.ID != uuid.Nil {
-		return a.opts.Store.UpdateAccount(ctx, old)
+// restore gives a connection back what it had. Posts signed with the new secret may
+// come by now: it stays accepted.
+func (a *Accounts) restore(ctx context.Context, by uuid.UUID, c, old providers.Connection, api providers.Account, subscribed bool) error {
+	keep, done := keeping(ctx)
+	defer done()
+	back := providers.Change{Secrets: &old.Secrets, Owner: &old.Owner, Disconnected: old.DisconnectedAt}
+	if subscribed && c.Secrets.Current != old.Secrets.Current {
+		back.Secrets = &providers.Secrets{Current: old.Secrets.Current, Previous: c.Secrets.Current}
 	}
-	if subscribed {
-		// The provider may be away; its posts would find no connection.
-		if err := api.Unsubscribe(ctx, a.opts.Client, c, a.Target(c)); err != nil {
-			a.opts.Log.WarnContext(ctx, "a webhook may be left at the provider", "provider", c.Provider, "target", a.Target(c), "err", err)
-		}
+	if subscribed && old.DisconnectedAt != nil {
+		_ = a.unhook(keep, c, api) // it is logged, and it was ended before
 	}
-	if err := a.opts.Store.DropConnection(ctx, c.ID); err != nil {
-		// Something came in already. It is kept, and the connection with it.
-		return a.opts.Store.Disconnect(ctx, c.ID, a.opts.Now())
-	}
-	return nil
+	return a.opts.Store.ChangeConnection(keep, c.ID, by, back)
 }
 
 // Disconnect removes the connection's webhook from its provider and marks the
 // connection as ended. Its receipts and bookings stay. left says why a webhook may
 // be left at the provider; the connection is ended all the same.
 func (a *Accounts) Disconnect(ctx context.Context, id uuid.UUID) (left, err error) {
-	c, api, err := a.Ready(ctx, id)
-	switch {
-	case err != nil && c.ID == uuid.Nil:
-		return nil, err
-	case c.DisconnectedAt != nil:
-		return nil, nil
-	case c.Subscription == providers.Registered && err != nil:
-		left = err
-	case c.Subscription == providers.Registered:
-		left = api.Unsubscribe(ctx, a.opts.Client, c, a.Target(c))
-	default:
-		left = fmt.Errorf("remove the webhook to %s at the provider by hand", a.Target(c))
-	}
-	return left, a.opts.Store.Disconnect(ctx, id, a.opts.Now())
-}
-
-// Rotate gives a connection whose webhook we registered a new secret, and the
-// provider with it. Until it has, posts are signed with the old one, which is kept
-// as the previous. A rotation that the provider did not take is gone on with, by the
-// same secret.
-func (a *Accounts) Rotate(ctx context.Context, id uuid.UUID) error {
-	c, api, err := a.rotatable(ctx, id)
-	if err != nil {
-		return err
-	}
-	if c.Secrets.Previous == "" {
-		c.Secrets = providers.Secrets{Current: NewSecret(), Previous: c.Secrets.Current}
-		if err := a.opts.Store.RotateSecret(ctx, id, c.Secrets.Current); err != nil {
-			return err
-		}
-	}
-	return a.hand(ctx, c, api)
-}
-
-// FinishRotation forgets a connection's previous secret: where we registered the
-// webhook and gave the provider the current one, once it has that for certain.
-func (a *Accounts) FinishRotation(ctx context.Context, id uuid.UUID) error {
-	c, err := a.opts.Store.Connection(ctx, id)
-	if err != nil {
-		return err
-	}
-	if c.Subscription == providers.Registered && !c.SecretFixed(a.opts.Providers[c.Provider]) {
+	err = a.changing(ctx, id, func(ctx context.Context, by uuid.UUID) error {
 		c, api, err := a.Ready(ctx, id)
-		if err == nil {
-			err = a.hand(ctx, c, api)
+		switch {
+		case err != nil && c.ID == uuid.Nil:
+			return err
+		case c.DisconnectedAt != nil:
+			return nil
+		case c.Subscription != providers.Registered && c.ConnectingSince == nil:
+			left = fmt.Errorf("remove the webhook to %s at the provider by hand", a.Target(c))
+		case err != nil:
+			left = err
+		default:
+			left = api.Unsubscribe(ctx, a.opts.Client, c, a.Target(c))
 		}
-		if err != nil {
+		keep, done := keeping(ctx) // the webhook is gone
+		defer done()
+		now := a.opts.Now()
+		if err := a.opts.Store.ChangeConnection(keep, id, by, providers.Change{Disconnected: &now}); err != nil {
 			return err
 		}
-	}
-	return a.opts.Store.DropPreviousSecret(ctx, id)
+		return a.stopRuns(keep, id)
+	})
+	return left, err
 }
 
-func (a *Accounts) rotatable(ctx context.Context, id uuid.UUID) (providers.Connection, providers.Account, error) {
-	c, api, err := a.Ready(ctx, id)
-	switch {
-	case err != nil:
-		return c, api, err
-	case c.SecretFixed(api):
-		return c, api, &booking.InvalidError{Field: "connection", Detail: "its provider signs with a key that is not ours to change: change it there, and connect again with it"}
-	case c.Subscription != providers.Registered:
-		return c, api, &booking.InvalidError{Field: "connection", Detail: "its webhook was entered by hand: give the new secret here and there"}
+// stopRuns ends what still reads from an account that is disconnected.
+func (a *Accounts) stopRuns(ctx context.Context, connection uuid.UUID) error {
+	runs, err := a.opts.Store.OpenRuns(ctx)
+	for _, r := range runs {
+		if r.ConnectionID != connection {
+			continue
+		}
+		var ended *booking.ConflictError
+		if _, stopErr := a.opts.Store.StopRun(ctx, r.ID, a.opts.Now()); !errors.As(stopErr, &ended) {
+			err = errors.Join(err, stopErr)
+		}
 	}
-	return c, api, nil
-}
-
-// hand gives the provider the current secret. While that fails either may stand
-// there; both are accepted.
-func (a *Accounts) hand(ctx context.Context, c providers.Connection, api providers.Account) error {
-	if _, err := api.Subscribe(ctx, a.opts.Client, c, a.Target(c), c.Owner); err != nil {
-		return fmt.Errorf("the provider has not taken the new secret; posts signed with either are accepted, try again: %w", err)
-	}
-	return nil
+	return err
 }

@@ -1,6 +1,7 @@
 package account_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -80,8 +81,11 @@ type desk struct {
 // process is one of them: a store, a clock and accounts of its own.
 type process struct {
 	wound
+	gates
+	losses
 	store    *store.Store
 	accounts *account.Accounts
+	log      bytes.Buffer // read it once nobody writes
 }
 
 func (d *desk) process(t *testing.T) *process {
@@ -93,11 +97,12 @@ func (d *desk) process(t *testing.T) *process {
 	}
 	client := providers.NewClient(providers.Outbound{Allowed: hosts, Tempo: leaseTempo, Now: time.Now})
 	t.Cleanup(client.CloseIdleConnections)
-	log := slog.New(slog.DiscardHandler)
+	log := slog.New(slog.NewTextHandler(&p.log, nil))
 	in := intake.New(p.store, intake.Options{Now: p.now, Log: log, Observe: func([]booking.Post, []booking.Answer) {}})
 	t.Cleanup(in.Stop)
 	p.accounts = account.New(account.Options{
-		Store: p.store, Intake: in, Providers: map[string]providers.Provider{calendly.Name: calendly.New(time.Hour)}, Client: client,
+		Store: lossy{p.store, &p.losses}, Intake: in, Client: client,
+		Providers: map[string]providers.Provider{calendly.Name: gated{calendly.New(time.Hour), &p.gates}},
 		PublicURL: &url.URL{Scheme: "https", Host: "slots.example"}, EmailKey: func(email string) string { return "hmac of " + email },
 		Apps: map[string]account.App{calendly.Name: {
 			ID: leaseApp.ClientID, Secret: leaseApp.ClientSecret, SigningKey: leaseApp.SigningKey, Base: d.APIBase(),
@@ -143,9 +148,6 @@ func newDesk(t *testing.T, database string) *desk {
 		Owner: providers.Profile{ExternalID: "/users/1f0e7c52-2b3a-4d7e-8a10-6c0b5d9e4a01"},
 	}
 	if err := d.CreateConnection(t.Context(), d.conn); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.UpdateAccount(t.Context(), d.conn); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -218,9 +220,7 @@ func (d *desk) expire(t *testing.T) providers.Credentials {
 	}
 	old, now := c.API, time.Now().UTC()
 	c.API.ExpiresAt = &now
-	if err := d.UpdateAccount(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
+	d.Change(t, c.ID, providers.Change{API: &c.API})
 	return old
 }
 
@@ -268,7 +268,7 @@ func TestRefreshOfADeadProcess(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, d *desk) {
 		old, now := d.expire(t), d.first.now()
-		if mine, err := d.first.store.BeginRefresh(t.Context(), d.conn.ID, now, now.Add(30*time.Second)); err != nil || !mine {
+		if mine, err := d.first.store.BeginRefresh(t.Context(), d.conn.ID, now, booking.Hold{By: uuid.New(), Until: now.Add(30 * time.Second)}); err != nil || !mine {
 			t.Fatalf("%t, %v", mine, err)
 		}
 		granted, _ := d.tokenRequests()
@@ -458,14 +458,14 @@ func TestStaleHolder(t *testing.T) {
 	onBoth(t, func(t *testing.T, d *desk) {
 		run := d.begin(t, booking.RunBackfill)
 		ctx, start := t.Context(), time.Now().UTC().Truncate(time.Microsecond)
-		claim := func(p *process, now time.Time) (time.Time, bool) {
+		claim := func(p *process, now time.Time) (booking.Hold, bool) {
 			t.Helper()
-			held := now.Add(time.Minute)
-			_, mine, err := p.store.ClaimRun(ctx, run.ID, now, held)
+			h := booking.Hold{By: uuid.New(), Until: now.Add(time.Minute)}
+			_, mine, err := p.store.ClaimRun(ctx, run.ID, now, h)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return held, mine
+			return h, mine
 		}
 		old, mine := claim(d.first, start)
 		if !mine {
@@ -480,19 +480,19 @@ func TestStaleHolder(t *testing.T) {
 		}
 		stale := run
 		stale.Cursor, stale.Pages, stale.Status = "elsewhere", 99, booking.RunFailed
-		if ok, err := d.first.store.HoldRun(ctx, run.ID, &stale, old, start.Add(time.Hour)); ok || err != nil {
-			t.Errorf("the first holds it again: %t, %v", ok, err)
+		if err := d.first.store.HoldRun(ctx, run.ID, &stale, booking.Hold{By: old.By, Until: start.Add(time.Hour)}); !errors.Is(err, booking.ErrNotHeld) {
+			t.Errorf("the first holds it again: %v", err)
 		}
-		if err := d.first.store.ReleaseRun(ctx, stale, old); err != nil {
-			t.Error(err)
+		if err := d.first.store.ReleaseRun(ctx, stale, old.By); !errors.Is(err, booking.ErrNotHeld) {
+			t.Errorf("the first ends it: %v", err)
 		}
 		if got := d.stored(t); !reflect.DeepEqual(got, run) {
 			t.Errorf("the first made of it %+v", got)
 		}
 		good := run
 		good.Cursor, good.Pages = "here", 1
-		if ok, err := d.second.store.HoldRun(ctx, run.ID, &good, held, held.Add(time.Minute)); !ok || err != nil {
-			t.Errorf("the second cannot hold it: %t, %v", ok, err)
+		if err := d.second.store.HoldRun(ctx, run.ID, &good, booking.Hold{By: held.By, Until: held.Until.Add(time.Minute)}); err != nil {
+			t.Errorf("the second cannot hold it: %v", err)
 		}
 		if got := d.stored(t); !reflect.DeepEqual(got, good) {
 			t.Errorf("the second made of it %+v", got)

@@ -47,7 +47,7 @@ func (r *reading) missing(ctx context.Context) error {
 			}
 		}
 		if looks%10 == 0 {
-			if err := r.hold(ctx, &r.run); err != nil {
+			if err := r.save(ctx); err != nil {
 				return err
 			}
 		}

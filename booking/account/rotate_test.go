@@ -2,6 +2,7 @@ package account_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -24,6 +25,8 @@ func TestRotationIsFinishedOnlyOnceTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 		conn.Owner = owner
+		ended := time.Now()
+		d.Change(t, d.conn.ID, providers.Change{Disconnected: &ended}) // of one account there is one connection
 		if err := d.CreateConnection(t.Context(), conn); err != nil {
 			t.Fatal(err)
 		}
@@ -63,9 +66,7 @@ func TestOldKeyIsForgotten(t *testing.T) {
 	onBoth(t, func(t *testing.T, d *desk) {
 		conn := d.conn // signed in for, so that the app's key signs
 		conn.Subscription, conn.Secrets.Previous = providers.Registered, "the-key-of-before"
-		if err := d.UpdateAccount(t.Context(), conn); err != nil {
-			t.Fatal(err)
-		}
+		d.Change(t, conn.ID, providers.Change{Secrets: &conn.Secrets, Subscription: &conn.Subscription})
 		asked := d.Count("webhook_subscriptions")
 		if err := d.first.accounts.FinishRotation(t.Context(), conn.ID); err != nil {
 			t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,15 +14,13 @@ import (
 	"slotkeeper/providers"
 )
 
-// What a reconcile looks at, and how runs are held.
+// What a reconcile looks at, and how much of it at a time.
 const (
 	pastDays   = 7 * 24 * time.Hour
 	futureDays = 60 * 24 * time.Hour
 	// farthest is how far ahead a backfill reads.
 	farthest = 366 * 24 * time.Hour
 
-	heldFor   = time.Minute
-	leastHold = 2 * time.Second // however fast a test lets time pass
 	// mostFailures in a row end a run; the next comparison begins anew.
 	mostFailures = 12
 
@@ -89,8 +86,7 @@ func (a *Accounts) Reconcile(ctx context.Context, c providers.Connection, cause 
 // reading is one process's hold on a run.
 type reading struct {
 	*Accounts
-	mu     sync.Mutex // guards held, and writing to the run's row
-	held   time.Time
+	by     uuid.UUID // who holds it
 	run    booking.Run
 	conn   providers.Connection
 	api    providers.Account
@@ -113,51 +109,28 @@ type seating struct {
 // next page is asked for, and where that begins is kept with it, so that whoever
 // goes on neither skips nor repeats more than a page.
 func (a *Accounts) Work(ctx context.Context, id uuid.UUID) error {
-	held := a.until()
-	run, mine, err := a.opts.Store.ClaimRun(ctx, id, a.opts.Now(), held)
+	h := a.hold()
+	run, mine, err := a.opts.Store.ClaimRun(ctx, id, a.opts.Now(), h)
 	if err != nil || !mine {
 		return err
 	}
-	r := &reading{Accounts: a, run: run, held: held, seen: map[string]bool{}, seats: map[string]seating{}}
-	within, cancel := context.WithCancelCause(ctx)
-	beating := make(chan struct{})
-	go func() {
-		defer close(beating)
-		r.beat(within, cancel)
-	}()
-	err = r.readAll(within)
-	if cause := context.Cause(within); err != nil && errors.Is(cause, errTakenOver) {
-		err = cause
-	}
-	cancel(nil)
-	<-beating
-	keep, done := context.WithTimeout(context.WithoutCancel(ctx), refreshTime)
+	r := &reading{Accounts: a, run: run, by: h.By, seen: map[string]bool{}, seats: map[string]seating{}}
+	renew := func(ctx context.Context) error { return a.opts.Store.HoldRun(ctx, id, nil, a.longer(h.By)) }
+	err = a.whileHeld(ctx, renew, r.readAll)
+	keep, done := keeping(ctx)
 	defer done()
 	return r.end(keep, err)
 }
 
-// until is when a hold ends that begins now.
-func (a *Accounts) until() time.Time {
-	return a.opts.Now().Add(max(a.opts.Tempo.Wait(heldFor), leastHold)).UTC().Truncate(time.Microsecond)
-}
-
-// beat keeps the run held while a page takes its time.
-func (r *reading) beat(ctx context.Context, stop context.CancelCauseFunc) {
-	tick := time.NewTicker(max(r.opts.Tempo.Wait(heldFor), leastHold) / 3)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if err := r.hold(ctx, nil); errors.Is(err, errTakenOver) {
-			stop(err)
-			return
-		} else if err != nil {
-			r.opts.Log.WarnContext(ctx, "the hold on a run was not renewed", "run", r.run.ID, "err", err)
-		}
+// StopRun ends a run that is under way. What was read of it stays; whoever reads on
+// in it finds out within half a minute. One that has ended is a
+// *booking.ConflictError.
+func (a *Accounts) StopRun(ctx context.Context, id uuid.UUID, by booking.Actor) (booking.Run, error) {
+	r, err := a.opts.Store.StopRun(ctx, id, a.opts.Now())
+	if err == nil {
+		a.opts.Log.InfoContext(ctx, "run stopped", "run", r.ID, "kind", r.Kind, "connection", r.ConnectionID, "by", by, "pages", r.Pages)
 	}
+	return r, err
 }
 
 func (r *reading) readAll(ctx context.Context) (err error) {
@@ -185,7 +158,7 @@ func (r *reading) readAll(ctx context.Context) (err error) {
 			break
 		}
 		r.run.MovedAt = r.opts.Now()
-		if err := r.hold(ctx, &r.run); err != nil {
+		if err := r.save(ctx); err != nil {
 			return err
 		}
 		// A long run outlives a token.
@@ -201,23 +174,9 @@ func (r *reading) readAll(ctx context.Context) (err error) {
 	return r.blocks(ctx)
 }
 
-// errTakenOver says that another process has the run.
-var errTakenOver = errors.New("the run was taken over")
-
-// hold keeps the run for longer, and with it what was found so far, unless that is
-// nil: then only the hold is renewed.
-func (r *reading) hold(ctx context.Context, found *booking.Run) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	until := r.until()
-	ok, err := r.opts.Store.HoldRun(ctx, r.run.ID, found, r.held, until)
-	if err == nil && !ok {
-		err = errTakenOver
-	}
-	if err == nil {
-		r.held = until
-	}
-	return err
+// save keeps what was found so far, and the run for longer.
+func (r *reading) save(ctx context.Context) error {
+	return r.opts.Store.HoldRun(ctx, r.run.ID, &r.run, r.longer(r.by))
 }
 
 // end gives the run back: done, failed for good, or to be gone on with.
@@ -227,8 +186,8 @@ func (r *reading) end(ctx context.Context, err error) error {
 	paused := false
 	var later *providers.LaterError
 	switch {
-	case errors.Is(err, errTakenOver):
-		return nil
+	case errors.Is(err, booking.ErrNotHeld):
+		return r.lost(ctx)
 	case err == nil:
 		r.run.Status, r.run.FinishedAt = booking.RunDone, &now
 	case errors.As(err, &later), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, booking.ErrUnavailable):
@@ -246,7 +205,11 @@ func (r *reading) end(ctx context.Context, err error) error {
 	if r.api != nil {
 		r.note(ctx, r.conn, err)
 	}
-	if releaseErr := r.opts.Store.ReleaseRun(ctx, r.run, r.held); releaseErr != nil {
+	switch releaseErr := r.opts.Store.ReleaseRun(ctx, r.run, r.by); {
+	case errors.Is(releaseErr, booking.ErrNotHeld):
+		return r.lost(ctx)
+	case releaseErr != nil:
+		// Its hold ends by itself, and then Watch has it gone on with.
 		return errors.Join(err, releaseErr)
 	}
 	if paused {
@@ -262,6 +225,14 @@ func (r *reading) end(ctx context.Context, err error) error {
 	if err == nil && r.run.Kind == booking.RunReconcile {
 		return r.opts.Store.ForgetDrifts(ctx, r.run.ConnectionID, r.run.StartedAt)
 	}
+	return nil
+}
+
+// lost says that the run is another's by now, or was stopped: what was read since the
+// last page is applied, and not counted.
+func (r *reading) lost(ctx context.Context) error {
+	r.opts.Log.WarnContext(ctx, "run is no longer ours: it was stopped or taken over", "run", r.run.ID, "kind", r.run.Kind,
+		"connection", r.run.ConnectionID, "pages", r.run.Pages)
 	return nil
 }
 

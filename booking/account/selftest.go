@@ -222,7 +222,7 @@ func Remedy(provider string, err error) string {
 	case CauseNoAPI:
 		return "there is no such API at the connection's address: has it moved?"
 	case CauseUnreachable:
-		return provider + " does not answer: look at this machine's way out"
+		return provider + " does not answer, or breaks off: look at this machine's way out, and try again later"
 	case CausePrivate:
 		return "name the host in " + providers.PrivateHostsSetting + " if it is yours"
 	case CauseLimited:

@@ -24,9 +24,7 @@ func (d *desk) restore(t *testing.T, old providers.Credentials) {
 	ended := time.Now().UTC()
 	c.API = old
 	c.API.ExpiresAt = &ended
-	if err := d.UpdateAccount(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
+	d.Change(t, c.ID, providers.Change{API: &c.API})
 }
 
 // signInAgain connects the connection again with what signing in gives.

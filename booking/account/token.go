@@ -7,16 +7,21 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/google/uuid"
 	"golang.org/x/oauth2"
 
+	"slotkeeper/booking"
 	"slotkeeper/providers"
 )
 
-// How early a token is refreshed, how long a refresh may take, and how often
-// somebody looks who waits for it.
+// How early a token is refreshed, how long a refresh may take, of that the asking,
+// and how often somebody looks who waits for it. Keeping what came begins and ends
+// before another may refresh.
 const (
 	refreshBefore = 5 * time.Minute
 	refreshTime   = 30 * time.Second
+	askTime       = refreshTime / 2
+	keepTime      = refreshTime * 2 / 3
 	refreshPoll   = 250 * time.Millisecond
 )
 
@@ -32,13 +37,16 @@ func (a *Accounts) fresh(ctx context.Context, c providers.Connection, api provid
 			return c, errNoRefresh
 		}
 		now := a.opts.Now()
-		until := now.Add(refreshTime)
-		mine, err := a.opts.Store.BeginRefresh(ctx, c.ID, now, until)
+		h := booking.Hold{By: uuid.New(), Until: now.Add(refreshTime)}
+		mine, err := a.opts.Store.BeginRefresh(ctx, c.ID, now, h)
 		if err != nil {
 			return c, err
 		}
 		if mine {
-			return a.refresh(ctx, c, api, until)
+			// Somebody may give other credentials meanwhile: they are looked at, too.
+			if c, err = a.refresh(ctx, c, api, h.By); !errors.Is(err, booking.ErrNotHeld) {
+				return c, err
+			}
 		}
 		timer := time.NewTimer(refreshPoll)
 		select {
@@ -58,28 +66,51 @@ func (a *Accounts) good(c providers.Connection) bool {
 	return c.API.ExpiresAt == nil || a.opts.Now().Add(refreshBefore).Before(*c.API.ExpiresAt)
 }
 
-func (a *Accounts) refresh(ctx context.Context, c providers.Connection, api providers.Account, until time.Time) (providers.Connection, error) {
+// refresh gets a token, keeps it, and gives the right to do so back.
+func (a *Accounts) refresh(ctx context.Context, c providers.Connection, api providers.Account, by uuid.UUID) (providers.Connection, error) {
+	// Whoever asked may go: once it is asked for, the old token may be spent, and the
+	// new one must not be lost with him.
+	keep, done := context.WithTimeout(context.WithoutCancel(ctx), keepTime)
+	defer done()
+	defer func() {
+		if err := a.opts.Store.EndRefresh(keep, c.ID, by); err != nil {
+			a.opts.Log.WarnContext(ctx, "the right to renew a token is held in vain for a while", "connection", c.ID, "err", err)
+		}
+	}()
 	// What the process before us stored may be newer than what we read.
-	c, err := a.opts.Store.Connection(ctx, c.ID)
-	if err != nil || a.good(c) {
-		return c, errors.Join(err, a.opts.Store.EndRefresh(ctx, c.ID, until, nil))
+	current, err := a.opts.Store.Connection(keep, c.ID)
+	if err != nil || a.good(current) {
+		return current, err
 	}
 	config, err := a.oauth(api, "")
 	if err != nil {
-		return c, errors.Join(err, a.opts.Store.EndRefresh(ctx, c.ID, until, nil))
+		return current, err
 	}
-	// Whoever asked may go: once it is asked for, the old token may be spent, and the
-	// new one must not be lost with him.
-	keep, done := context.WithTimeout(context.WithoutCancel(ctx), refreshTime)
-	defer done()
-	within, cancel := context.WithTimeout(a.withClient(keep), refreshTime/2)
+	within, cancel := context.WithTimeout(a.withClient(keep), askTime)
 	defer cancel()
-	token, err := config.TokenSource(within, &oauth2.Token{RefreshToken: c.API.Refresh}).Token()
+	token, err := config.TokenSource(within, &oauth2.Token{RefreshToken: current.API.Refresh}).Token()
 	if err != nil {
-		return c, errors.Join(grantError(err), a.opts.Store.EndRefresh(keep, c.ID, until, nil))
+		return current, grantError(err)
 	}
-	c.API = credentials(c.API, token)
-	return c, a.opts.Store.EndRefresh(keep, c.ID, until, &c.API)
+	current.API = credentials(current.API, token)
+	return current, a.keepToken(keep, current, by)
+}
+
+// keepToken keeps a token, again while the database is away: there is no other.
+func (a *Accounts) keepToken(ctx context.Context, c providers.Connection, by uuid.UUID) error {
+	again := time.NewTicker(refreshPoll)
+	defer again.Stop()
+	for {
+		err := a.opts.Store.KeepToken(ctx, c.ID, by, c.Generation, c.API)
+		if !errors.Is(err, booking.ErrUnavailable) {
+			return err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 func credentials(old providers.Credentials, t *oauth2.Token) providers.Credentials {

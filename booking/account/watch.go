@@ -52,6 +52,12 @@ func (a *Accounts) Watch(ctx context.Context) (Due, error) {
 		if c.DisconnectedAt != nil || c.Owner.ExternalID == "" {
 			continue // nothing can be asked
 		}
+		if c.ConnectingSince != nil {
+			if now.Sub(*c.ConnectingSince) > a.opts.Tempo.Wait(unfinishedFor) {
+				due.Checks = append(due.Checks, c.ID)
+			}
+			continue
+		}
 		if next := c.Health.NextCheckAt; next == nil || !next.After(now) {
 			due.Checks = append(due.Checks, c.ID)
 		}
@@ -78,12 +84,14 @@ func (a *Accounts) Watch(ctx context.Context) (Due, error) {
 }
 
 // CheckAndRepair checks a connection and, when posts may have been missed, has it
-// compared with its provider at once.
+// compared with its provider at once. One that nobody connected to the end is
+// removed. One that somebody changes just now is left alone: Watch finds it again.
 func (a *Accounts) CheckAndRepair(ctx context.Context, id uuid.UUID) error {
-	f, err := a.Check(ctx, id)
+	f, err := a.checkOrSweep(ctx, id)
 	var later *providers.LaterError
+	var busy *booking.ConflictError
 	switch {
-	case errors.Is(err, ErrCannotAsk), errors.Is(err, booking.ErrNotFound):
+	case errors.Is(err, ErrCannotAsk), errors.Is(err, booking.ErrNotFound), errors.As(err, &busy):
 		return nil
 	case errors.As(err, &later):
 		return err
@@ -105,4 +113,17 @@ func (a *Accounts) CheckAndRepair(ctx context.Context, id uuid.UUID) error {
 	}
 	_, err = a.Reconcile(ctx, f.Connection, cause, booking.ActorSystem)
 	return err
+}
+
+// checkOrSweep checks a connection that is connected, and removes another.
+func (a *Accounts) checkOrSweep(ctx context.Context, id uuid.UUID) (Finding, error) {
+	c, err := a.opts.Store.Connection(ctx, id)
+	if err != nil {
+		return Finding{}, err
+	}
+	if c.ConnectingSince == nil {
+		return a.Check(ctx, id)
+	}
+	_, err = a.sweep(ctx, id, true)
+	return Finding{}, err
 }

@@ -82,6 +82,7 @@ type row struct {
 	Constraint   *string         `json:"constraint"`
 	Actor        booking.Actor   `json:"actor"`
 	Hash         string          `json:"hash"`
+	Note         *string         `json:"note"`
 }
 
 // Write writes the file and says how many transitions stand in it. What it holds
@@ -129,7 +130,7 @@ func (e Export) row(t booking.TransitionView) row {
 		From: orNull(string(t.From)), To: orNull(string(t.To)), Reason: orNull(string(t.Reason)),
 		BookingID: t.BookingID, Title: orNull(t.Title), Invitee: orNull(t.Invitee), ResourceIDs: []uuid.UUID{}, Resources: []string{},
 		Provider: t.Provider, Kind: orNull(string(t.ReceiptKind)), HolderID: t.HolderID, Constraint: orNull(t.Constraint), Actor: t.Actor,
-		Hash: fmt.Sprintf("%x", t.Hash),
+		Hash: fmt.Sprintf("%x", t.Hash), Note: orNull(t.Note),
 	}
 	for _, id := range t.ResourceIDs {
 		r.ResourceIDs = append(r.ResourceIDs, id)

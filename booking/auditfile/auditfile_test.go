@@ -70,13 +70,13 @@ func TestCSV(t *testing.T) {
 	got := write(t, auditfile.CSV, refused(`Intake, "first"`, "Rani\nWijaya"), booking.TransitionView{})
 	header, rest, _ := strings.Cut(got, "\r\n")
 	if header != "seq,id,recorded_at,occurred_at,outcome,event,from,to,reason,booking_id,title,invitee,resource_ids,resources,provider,"+
-		"connection_id,connection,kind,receipt_id,holder_id,constraint,actor,hash" {
+		"connection_id,connection,kind,receipt_id,holder_id,constraint,actor,hash,note" {
 		t.Errorf("header %q", header)
 	}
 	first := "7,01890000-0000-7000-8000-000000000060,2026-11-30T05:00:00.123456Z,2026-11-30T04:59:00.123456Z,rejected,create,canceled,canceled," +
 		"illegal_transition," + theirs.String() + `,"Intake, ""first""","Rani` + "\r\n" + `Wijaya",` + room.String() + "; " + unnamed.String() +
 		",Consulting room; " + unnamed.String() + ",calendly," + account.String() + ",Clinic,invitee.created," + received.String() + ",,,webhook," +
-		strings.Repeat("0", 64) + "\r\n"
+		strings.Repeat("0", 64) + ",\r\n"
 	if !strings.HasPrefix(rest, first) {
 		t.Errorf("row\n%q\nwant\n%q", rest, first)
 	}
@@ -109,7 +109,7 @@ func TestFormulas(t *testing.T) {
 		{"\r=1+1", "'\r=1+1"},
 		{"\tplain", "'\tplain"},
 		{"  =1+1", "'  =1+1"},
-		{"\u202e=1+1", "'\u202e=1+1"},
+		{"\u202e=1+1", "\uFFFD=1+1"},
 		{"\x00=1+1", "\uFFFD=1+1"},
 		{"＝1+1", "'＝1+1"},
 		{"＠SUM", "'＠SUM"},

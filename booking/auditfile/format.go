@@ -1,6 +1,7 @@
 package auditfile
 
 import (
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"slotkeeper/booking"
 )
 
 type writer interface {
@@ -24,21 +27,33 @@ func newWriter(w io.Writer, f Format) (writer, error) {
 		out.UseCRLF = true // RFC 4180
 		return &csvWriter{w: out}, out.Write(header)
 	case JSONL:
-		return jsonWriter{json.NewEncoder(w)}, nil
+		return jsonWriter{w}, nil
 	}
 	return nil, ErrFormat
 }
 
-// jsonWriter writes a value a line. Its encoder escapes what a page would take
-// for markup, and every control character.
-type jsonWriter struct{ enc *json.Encoder }
+// jsonWriter writes a value a line. The encoder escapes what a page would take for
+// markup, and every control character; what turns a text's direction is escaped
+// besides, since people look at the file in a terminal.
+type jsonWriter struct{ w io.Writer }
 
-func (j jsonWriter) write(r row) error { return j.enc.Encode(r) }
-func (jsonWriter) flush() error        { return nil }
+func (j jsonWriter) write(r row) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	for _, d := range booking.Directions() {
+		line = bytes.ReplaceAll(line, []byte(d), []byte(strings.Trim(strconv.QuoteToASCII(d), `"`)))
+	}
+	_, err = j.w.Write(append(line, '\n'))
+	return err
+}
+
+func (jsonWriter) flush() error { return nil }
 
 var header = []string{
 	"seq", "id", "recorded_at", "occurred_at", "outcome", "event", "from", "to", "reason", "booking_id", "title", "invitee",
-	"resource_ids", "resources", "provider", "connection_id", "connection", "kind", "receipt_id", "holder_id", "constraint", "actor", "hash",
+	"resource_ids", "resources", "provider", "connection_id", "connection", "kind", "receipt_id", "holder_id", "constraint", "actor", "hash", "note",
 }
 
 // listSeparator stands between the several values of one cell.
@@ -55,7 +70,7 @@ func (c *csvWriter) write(r row) error {
 		strconv.FormatInt(r.Seq, 10), r.ID.String(), r.RecordedAt, r.OccurredAt, string(r.Outcome), string(r.Event),
 		text(r.From), text(r.To), text(r.Reason), r.BookingID.String(), text(r.Title), text(r.Invitee),
 		strings.Join(resources, listSeparator), strings.Join(r.Resources, listSeparator), r.Provider, idText(r.ConnectionID), text(r.Connection),
-		text(r.Kind), idText(r.ReceiptID), idText(r.HolderID), text(r.Constraint), string(r.Actor), r.Hash,
+		text(r.Kind), idText(r.ReceiptID), idText(r.HolderID), text(r.Constraint), string(r.Actor), r.Hash, text(r.Note),
 	}
 	for i, cell := range cells {
 		cells[i] = harmless(cell)
@@ -89,9 +104,10 @@ const formulaStarts = "=+-@\t\r\n＝＋－＠"
 // harmless keeps a cell from being taken for a formula: an apostrophe before it
 // makes it text. Space and invisible characters before the formula's first are
 // looked through, since some programs drop them. NULs, which some programs take
-// for the end of the text, are shown as U+FFFD.
+// for the end of the text, are shown as U+FFFD, as is what would turn the direction
+// of the cells beside it.
 func harmless(cell string) string {
-	cell = strings.ReplaceAll(cell, "\x00", "\uFFFD")
+	cell = booking.Straight(strings.ReplaceAll(cell, "\x00", "\uFFFD"))
 	if cell == "" {
 		return cell
 	}

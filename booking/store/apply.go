@@ -21,17 +21,13 @@ func (s *Store) Apply(ctx context.Context, set []booking.Post, now time.Time) ([
 	if len(set) == 0 {
 		return nil, nil
 	}
-	deliveries := make([]booking.Delivery, 0, len(set))
-	for _, p := range set {
-		deliveries = append(deliveries, p.Delivery)
-	}
 	var answers []booking.Answer
 	err := s.inTrips(ctx, func(tx *transaction) error { //nolint:contextcheck // what Decide does in memory is not to be broken off
 		st, err := s.load(tx, set)
 		if err != nil {
 			return err
 		}
-		ch := booking.Decide(st, deliveries, now)
+		ch := booking.Decide(st, deliveriesOf(set), now)
 		if len(ch.Answers) != len(set) {
 			return fmt.Errorf("store: %d answers for %d deliveries", len(ch.Answers), len(set))
 		}
@@ -50,7 +46,7 @@ func (s *Store) KeepFailed(ctx context.Context, p booking.Post, cause error, now
 	var answer booking.Answer
 	err := s.inTrips(ctx, func(tx *transaction) error { //nolint:contextcheck // trips have the transaction's
 		l, t := s.loader(tx), tx.trip()
-		askLedger(t)
+		ledger := askLedger(t)
 		copies, pokes := askCopies(t, []booking.Post{p})
 		if err := t.make(); err != nil {
 			return err
@@ -58,6 +54,14 @@ func (s *Store) KeepFailed(ctx context.Context, p booking.Post, cause error, now
 		if err := l.readCopies([]booking.Post{p}, copies, pokes); err != nil {
 			return err
 		}
+		one := []booking.Post{p}
+		if _, err := readLedger(ledger); err != nil {
+			return err
+		}
+		if err := s.forgetErased(tx.DB, (*ledger)[0].Erased, one); err != nil {
+			return err
+		}
+		p = one[0]
 		save := tx.trip()
 		if r, ok := l.st.Receipts[keyOf(p)]; ok && p.Settles {
 			r.Status, r.Reason, r.Code, r.Error = booking.StatusFailed, booking.NoReason, booking.CodeApplyFailed, failure(cause)
@@ -79,6 +83,9 @@ func (s *Store) KeepFailed(ctx context.Context, p booking.Post, cause error, now
 		}
 		if p.Event != nil {
 			r.Subject = booking.Subject(p.Event.Source, p.Event.ExternalID)
+		}
+		if p.Erased { // without its body no retry can help
+			r.Code = booking.CodeBodyRetired
 		}
 		answer = booking.Answer{ReceiptID: r.ID, Status: r.Status, Code: r.Code, Error: r.Error}
 		row, err := s.receiptFromDomain(r, p, now)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -74,6 +75,9 @@ func inWindow(q *gorm.DB, f booking.Filter, table string) *gorm.DB {
 
 func filterBookings(q *gorm.DB, f booking.Filter) *gorm.DB {
 	q = inWindow(q, f, "s")
+	if f.Scope.Limited {
+		q = q.Where("EXISTS (SELECT 1 FROM session_resources r WHERE r.session_id = b.session_id AND r.resource_id IN ?)", f.Scope.Resources)
+	}
 	if f.ResourceID != nil {
 		q = q.Where("EXISTS (SELECT 1 FROM session_resources r WHERE r.session_id = b.session_id AND r.resource_id = ?)", *f.ResourceID)
 	}
@@ -95,6 +99,10 @@ func filterBookings(q *gorm.DB, f booking.Filter) *gorm.DB {
 	if f.Host != nil {
 		q = q.Where("b.provider = ? AND b.api_base = ? AND EXISTS (SELECT 1 FROM session_hosts h WHERE h.session_id = b.session_id AND h.external_id = ?)",
 			f.Host.Source.Provider, f.Host.Source.Base, storable(f.Host.ExternalID))
+	}
+	if text := strings.TrimSpace(f.Text); text != "" {
+		c := inBooking(text, f.Scope)
+		q = q.Where(c.sql, c.args...)
 	}
 	if f.OpenConflicts {
 		q = q.Where(openConflicts)

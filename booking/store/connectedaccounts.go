@@ -39,52 +39,135 @@ func (o ownerJSON) toDomain() providers.Profile {
 	}
 }
 
-// UpdateAccount writes what a connection is called with, whose account it is, and
-// how its posts come: all that connecting again may change. The id, the base and
-// the history stay.
-func (s *Store) UpdateAccount(ctx context.Context, c providers.Connection) error {
-	if c.Secrets.Current == "" {
-		return &booking.InvalidError{Field: "secret", Detail: "must not be empty"}
+// TakeConnection takes the right to change a connection. It is false when somebody
+// else has it.
+func (s *Store) TakeConnection(ctx context.Context, id uuid.UUID, now time.Time, h booking.Hold) (bool, error) {
+	res := s.write.WithContext(ctx).Table("connections").
+		Where("id = ? AND (changing_by IS NULL OR changing_by = ? OR changing_until < ?)", id, h.By, at(now)).
+		Updates(map[string]any{"changing_by": h.By, "changing_until": at(h.Until)})
+	if res.Error != nil || res.RowsAffected == 1 {
+		return res.Error == nil, classify(res.Error)
 	}
-	return s.changeConnection(ctx, c.ID, map[string]any{
-		"name": storable(c.Name), "secret_current": s.seal(c.ID, c.Secrets.Current), "secret_previous": s.sealOrNull(c.ID, c.Secrets.Previous),
-		"api_user": storable(c.API.User), "api_token": s.sealOrNull(c.ID, c.API.Token), "api_refresh": s.sealOrNull(c.ID, c.API.Refresh),
-		"api_expires_at": atPtr(c.API.ExpiresAt), "owner": document[ownerJSON]{ownerFromDomain(c.Owner)}, "subscription": c.Subscription,
-		"read_from": atPtr(c.ReadFrom), "disconnected_at": atPtr(c.DisconnectedAt),
-	})
+	var there int64
+	err := s.write.WithContext(ctx).Table("connections").Where("id = ?", id).Count(&there).Error
+	if err == nil && there == 0 {
+		err = booking.ErrNotFound
+	}
+	return false, classify(err)
+}
+
+// RenewConnection keeps the right for longer; booking.ErrNotHeld says that another
+// took it.
+func (s *Store) RenewConnection(ctx context.Context, id uuid.UUID, h booking.Hold) error {
+	return s.whileHeld(ctx, id, h.By, map[string]any{"changing_until": at(h.Until)})
+}
+
+// LeaveConnection gives the right back, if its holder still has it.
+func (s *Store) LeaveConnection(ctx context.Context, id, by uuid.UUID) error {
+	return classify(s.write.WithContext(ctx).Table("connections").Where("id = ? AND changing_by = ?", id, by).
+		Updates(map[string]any{"changing_by": nil, "changing_until": nil}).Error)
+}
+
+// ChangeConnection writes what its holder changes of a connection, and nothing else.
+// booking.ErrNotHeld says that another has it by now, providers.ErrConnected that
+// another connection has the account.
+func (s *Store) ChangeConnection(ctx context.Context, id, by uuid.UUID, c providers.Change) error {
+	set := map[string]any{}
+	if c.Name != nil {
+		set["name"] = storable(*c.Name)
+	}
+	if c.Secrets != nil {
+		if c.Secrets.Current == "" {
+			return errNoSecret
+		}
+		set["secret_current"], set["secret_previous"] = s.seal(id, c.Secrets.Current), s.sealOrNull(id, c.Secrets.Previous)
+	}
+	if c.API != nil {
+		for column, value := range s.tokens(id, *c.API) {
+			set[column] = value
+		}
+		set["api_user"] = storable(c.API.User)
+	}
+	if c.Owner != nil {
+		set["owner"], set["account"] = document[ownerJSON]{ownerFromDomain(*c.Owner)}, storable(c.Owner.ExternalID)
+	}
+	if c.Subscription != nil {
+		set["subscription"] = *c.Subscription
+	}
+	if c.ReadFrom != nil {
+		set["read_from"] = at(*c.ReadFrom)
+	}
+	if c.Health != nil {
+		for column, value := range health(*c.Health) {
+			set[column] = value
+		}
+	}
+	if c.Disconnected != nil || c.Reopened {
+		set["disconnected_at"] = atPtr(c.Disconnected)
+	}
+	if c.Connected {
+		set["connecting_since"] = nil
+	}
+	if c.API != nil || c.Disconnected != nil || c.Reopened {
+		set["generation"] = gorm.Expr("generation + 1")
+	}
+	return s.whileHeld(ctx, id, by, set)
 }
 
 // DropConnection removes a connection that nothing refers to: one that was not
-// made to the end. One with receipts stays, and the error says so.
-func (s *Store) DropConnection(ctx context.Context, id uuid.UUID) error {
-	return classify(s.write.WithContext(ctx).Exec("DELETE FROM connections WHERE id = ?", id).Error)
+// connected to the end. One with receipts stays, and the error says so.
+func (s *Store) DropConnection(ctx context.Context, id, by uuid.UUID) error {
+	res := s.write.WithContext(ctx).Exec("DELETE FROM connections WHERE id = ? AND changing_by = ?", id, by)
+	return classify(oneRow(res, booking.ErrNotHeld))
 }
 
-// NoteHealth writes how the last call to a connection's API went.
-func (s *Store) NoteHealth(ctx context.Context, id uuid.UUID, h providers.Health) error {
-	return s.changeConnection(ctx, id, map[string]any{
+// whileHeld writes columns of a connection if its holder still has it.
+func (s *Store) whileHeld(ctx context.Context, id, by uuid.UUID, set map[string]any) error {
+	res := s.write.WithContext(ctx).Table("connections").Where("id = ? AND changing_by = ?", id, by).Updates(set)
+	return connected(classify(oneRow(res, booking.ErrNotHeld)))
+}
+
+// NoteHealth writes how the last call to a connection's API went, unless it was made
+// with credentials of an earlier generation.
+func (s *Store) NoteHealth(ctx context.Context, id uuid.UUID, generation int, h providers.Health) error {
+	return classify(s.write.WithContext(ctx).Table("connections").Where("id = ? AND generation = ?", id, generation).Updates(health(h)).Error)
+}
+
+func health(h providers.Health) map[string]any {
+	return map[string]any{
 		"checked_at": atPtr(h.CheckedAt), "succeeded_at": atPtr(h.SucceededAt), "failing_since": atPtr(h.FailingSince), "failures": h.Failures,
 		"failure": storable(h.Failure), "needs_sign_in": h.NeedsSignIn, "hook_lost_at": atPtr(h.HookLostAt), "next_check_at": atPtr(h.NextCheckAt),
-	})
+	}
 }
 
-// BeginRefresh takes the right to refresh a connection's token, until a time. It
-// is false when somebody else has it: a refresh token works once.
-func (s *Store) BeginRefresh(ctx context.Context, id uuid.UUID, now, until time.Time) (bool, error) {
-	res := s.write.WithContext(ctx).Table("connections").Where("id = ? AND (refreshing_until IS NULL OR refreshing_until < ?)", id, at(now)).
-		Update("refreshing_until", at(until))
+// BeginRefresh takes the right to refresh a connection's token. It is false when
+// somebody else has it: a refresh token works once.
+func (s *Store) BeginRefresh(ctx context.Context, id uuid.UUID, now time.Time, h booking.Hold) (bool, error) {
+	res := s.write.WithContext(ctx).Table("connections").
+		Where("id = ? AND (refreshing_until IS NULL OR refreshing_by = ? OR refreshing_until < ?)", id, h.By, at(now)).
+		Updates(map[string]any{"refreshing_by": h.By, "refreshing_until": at(h.Until)})
 	return res.RowsAffected == 1, classify(res.Error)
 }
 
-// EndRefresh keeps the new token, or with none nothing, and gives back the right
-// that was taken until a time. Whoever has the right by now keeps it.
-func (s *Store) EndRefresh(ctx context.Context, id uuid.UUID, until time.Time, token *providers.Credentials) error {
-	set := map[string]any{"refreshing_until": gorm.Expr("CASE WHEN refreshing_until = ? THEN NULL ELSE refreshing_until END", at(until))}
-	if token != nil {
-		set["api_token"], set["api_refresh"] = s.sealOrNull(id, token.Token), s.sealOrNull(id, token.Refresh)
-		set["api_expires_at"] = atPtr(token.ExpiresAt)
+// KeepToken keeps what a refresh brought; written twice it is the same.
+// booking.ErrNotHeld says that another refreshes by now, or that somebody gave other
+// credentials meanwhile.
+func (s *Store) KeepToken(ctx context.Context, id, by uuid.UUID, generation int, token providers.Credentials) error {
+	res := s.write.WithContext(ctx).Table("connections").Where("id = ? AND refreshing_by = ? AND generation = ?", id, by, generation).
+		Updates(s.tokens(id, token))
+	return classify(oneRow(res, booking.ErrNotHeld))
+}
+
+func (s *Store) tokens(id uuid.UUID, c providers.Credentials) map[string]any {
+	return map[string]any{
+		"api_token": s.sealOrNull(id, c.Token), "api_refresh": s.sealOrNull(id, c.Refresh), "api_expires_at": atPtr(c.ExpiresAt),
 	}
-	return s.changeConnection(ctx, id, set)
+}
+
+// EndRefresh gives the right back, if its holder still has it.
+func (s *Store) EndRefresh(ctx context.Context, id, by uuid.UUID) error {
+	return classify(s.write.WithContext(ctx).Table("connections").Where("id = ? AND refreshing_by = ?", id, by).
+		Updates(map[string]any{"refreshing_by": nil, "refreshing_until": nil}).Error)
 }
 
 // Ticket gives a time that is later than every ticket before, in a transaction of

@@ -2,8 +2,8 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -37,6 +37,12 @@ type connectionRow struct {
 	NextCheckAt    *stamp
 	CreatedAt      stamp
 	DisconnectedAt *stamp
+	// Account is the owner's id, of which there is one connection at a time.
+	Account         string
+	ConnectingSince *stamp
+	ChangingBy      *uuid.UUID
+	ChangingUntil   *stamp
+	Generation      int
 }
 
 func (connectionRow) TableName() string { return "connections" }
@@ -52,6 +58,7 @@ func (r connectionViewRow) toDomain() providers.Connection {
 	return providers.Connection{
 		ID: r.Row.ID, Provider: r.Row.Provider, APIBase: r.Row.APIBase, Name: r.Row.Name, CreatedAt: r.Row.CreatedAt.t,
 		DisconnectedAt: r.Row.DisconnectedAt.ptr(), LastDeliveryAt: r.LastDeliveryAt.ptr(),
+		ConnectingSince: r.Row.ConnectingSince.ptr(), Generation: r.Row.Generation,
 		Owner: r.Row.Owner.v.toDomain(), Subscription: r.Row.Subscription, ReadFrom: r.Row.ReadFrom.ptr(),
 		Health: providers.Health{
 			CheckedAt: r.Row.CheckedAt.ptr(), SucceededAt: r.Row.SucceededAt.ptr(), NextCheckAt: r.Row.NextCheckAt.ptr(),
@@ -73,18 +80,46 @@ func connectionViews(tx *gorm.DB) *gorm.DB {
 }
 
 // CreateConnection keeps a new connection. Its current secret is required: a
-// connection without one could verify nothing.
+// connection without one could verify nothing. An account that another connection
+// has is providers.ErrConnected.
 func (s *Store) CreateConnection(ctx context.Context, c providers.Connection) error {
+	return s.createConnection(ctx, c, booking.Hold{})
+}
+
+// BeginConnection keeps a new connection, as CreateConnection does, that its holder
+// has not connected to the end yet.
+func (s *Store) BeginConnection(ctx context.Context, c providers.Connection, h booking.Hold) error {
+	return s.createConnection(ctx, c, h)
+}
+
+func (s *Store) createConnection(ctx context.Context, c providers.Connection, h booking.Hold) error {
 	if c.Secrets.Current == "" {
-		return &booking.InvalidError{Field: "secret", Detail: "must not be empty"}
+		return errNoSecret
 	}
 	row := connectionRow{
 		ID: c.ID, Provider: c.Provider, APIBase: c.APIBase, Name: storable(c.Name), CreatedAt: at(c.CreatedAt),
 		DisconnectedAt: atPtr(c.DisconnectedAt), SecretCurrent: s.seal(c.ID, c.Secrets.Current), SecretPrevious: s.sealOrNull(c.ID, c.Secrets.Previous),
 		APIUser: storable(c.API.User), APIToken: s.sealOrNull(c.ID, c.API.Token), APIRefresh: s.sealOrNull(c.ID, c.API.Refresh),
 		APIExpiresAt: atPtr(c.API.ExpiresAt), Owner: document[ownerJSON]{ownerFromDomain(c.Owner)}, Subscription: c.Subscription, ReadFrom: atPtr(c.ReadFrom),
+		Account: storable(c.Owner.ExternalID), ConnectingSince: atPtr(c.ConnectingSince), Generation: 1,
+		ChangingBy: idOrNull(h.By), ChangingUntil: atOrNull(h.Until),
 	}
-	return classify(s.write.WithContext(ctx).Create(&row).Error)
+	return connected(classify(s.write.WithContext(ctx).Create(&row).Error))
+}
+
+// errNoSecret refuses a connection that could verify nothing.
+var errNoSecret = &booking.InvalidError{Field: "secret", Detail: "must not be empty"}
+
+// constraintOneConnection lets one connection have an account at a time.
+const constraintOneConnection = "one_connection_per_account"
+
+// connected says what it means that another was faster.
+func connected(err error) error {
+	var fence *booking.FenceError
+	if errors.As(err, &fence) && fence.Constraint == constraintOneConnection {
+		return fmt.Errorf("%w: %w", providers.ErrConnected, err)
+	}
+	return err
 }
 
 func (s *Store) seal(connection uuid.UUID, secret string) []byte {
@@ -186,33 +221,4 @@ func (s *Store) Connections(ctx context.Context, f booking.Filter, p booking.Pag
 		func(r connectionViewRow) string {
 			return timeAndID{r.Row.CreatedAt.t, r.Row.ID}.cursor(listConnections)
 		}), nil
-}
-
-// RotateSecret makes secret the current one and keeps the one that it was as
-// the previous, so that posts signed by either are accepted meanwhile.
-func (s *Store) RotateSecret(ctx context.Context, id uuid.UUID, secret string) error {
-	if secret == "" {
-		return &booking.InvalidError{Field: "secret", Detail: "must not be empty"}
-	}
-	return s.changeConnection(ctx, id, map[string]any{
-		"secret_previous": gorm.Expr("secret_current"), "secret_current": s.seal(id, secret),
-	})
-}
-
-// DropPreviousSecret ends a rotation: posts signed by the old secret are refused.
-func (s *Store) DropPreviousSecret(ctx context.Context, id uuid.UUID) error {
-	return s.changeConnection(ctx, id, map[string]any{"secret_previous": nil})
-}
-
-// Disconnect marks a connection as ended. Its receipts and bookings stay.
-func (s *Store) Disconnect(ctx context.Context, id uuid.UUID, now time.Time) error {
-	return s.changeConnection(ctx, id, map[string]any{"disconnected_at": at(now)})
-}
-
-func (s *Store) changeConnection(ctx context.Context, id uuid.UUID, set map[string]any) error {
-	res := s.write.WithContext(ctx).Table("connections").Where("id = ?", id).Updates(set)
-	if res.Error == nil && res.RowsAffected == 0 {
-		return booking.ErrNotFound
-	}
-	return classify(res.Error)
 }

@@ -147,10 +147,10 @@ func (s *Store) Effects(ctx context.Context, bookingID uuid.UUID) ([]booking.Eff
 	return rowsOf(rows, effectRow.toDomain), nil
 }
 
-// UndoneEffects counts those that are not done, by kind and status.
+// UndoneEffects counts those that are not done or withdrawn, by kind and status.
 func (s *Store) UndoneEffects(ctx context.Context) ([]booking.EffectCount, error) {
 	var out []booking.EffectCount
-	err := s.reader(ctx).Table("effects").Where("status <> 'done'").Select("kind, status, count(*) AS count").
+	err := s.reader(ctx).Table("effects").Where("status NOT IN ('done', 'withdrawn')").Select("kind, status, count(*) AS count").
 		Group("kind, status").Find(&out).Error
 	return out, classify(err)
 }

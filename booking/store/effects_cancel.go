@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -49,7 +50,7 @@ func cancelPlan(tx *gorm.DB, id uuid.UUID) (booking.CancelPlan, error) {
 	}
 	p := booking.Canceling(self, session.toDomain(), all)
 	var err error
-	if p.ConnectionID, err = connectedTo(tx, b.toDomain()); err != nil {
+	if p.ConnectionID, p.Keyless, err = connectedTo(tx, b.toDomain()); err != nil {
 		return none, err
 	}
 	var open int64
@@ -60,31 +61,37 @@ func cancelPlan(tx *gorm.DB, id uuid.UUID) (booking.CancelPlan, error) {
 
 // connectedTo is the connection that a booking can be reached through: the first that
 // told of it, or when that is ended another to the same account, or another that was
-// told of it; uuid.Nil for none.
-func connectedTo(tx *gorm.DB, b booking.Booking) (uuid.UUID, error) {
+// told of it; uuid.Nil for none. One without a key for its API is only given when
+// there is no other.
+func connectedTo(tx *gorm.DB, b booking.Booking) (id uuid.UUID, keyless bool, err error) {
 	var all []connectionRow
-	err := tx.Where("provider = ? AND api_base = ?", b.Source.Provider, b.Source.Base).Order("created_at, id").Find(&all).Error
+	err = tx.Where("provider = ? AND api_base = ?", b.Source.Provider, b.Source.Base).Order("created_at, id").Find(&all).Error
 	if err != nil {
-		return uuid.Nil, err
+		return uuid.Nil, false, err
 	}
 	owner := ""
 	for _, c := range all {
-		if c.ID == b.ConnectionID {
-			if c.DisconnectedAt == nil {
-				return c.ID, nil
-			}
+		if c.ID == b.ConnectionID && c.DisconnectedAt != nil {
 			owner = c.Owner.v.ExternalID
 		}
 	}
-	for _, c := range all {
-		if c.DisconnectedAt == nil && owner != "" && c.Owner.v.ExternalID == owner {
+	for _, keyed := range []bool{true, false} {
+		fit := slices.DeleteFunc(slices.Clone(all), func(c connectionRow) bool { return c.DisconnectedAt != nil || c.keyed() != keyed })
+		if id, err := reaching(tx, b, owner, fit); err != nil || id != uuid.Nil {
+			return id, !keyed, err
+		}
+	}
+	return uuid.Nil, false, nil
+}
+
+// reaching is the first of connections through which a booking can be reached.
+func reaching(tx *gorm.DB, b booking.Booking, owner string, connected []connectionRow) (uuid.UUID, error) {
+	for _, c := range connected {
+		if c.ID == b.ConnectionID || owner != "" && c.Owner.v.ExternalID == owner {
 			return c.ID, nil
 		}
 	}
-	for _, c := range all {
-		if c.DisconnectedAt != nil {
-			continue
-		}
+	for _, c := range connected {
 		var told int64
 		err := tx.Table("webhook_receipts").Where("subject = ? AND subject <> '' AND connection_id = ?",
 			storable(booking.Subject(b.Source, b.ExternalID)), c.ID).Count(&told).Error
@@ -93,6 +100,33 @@ func connectedTo(tx *gorm.DB, b booking.Booking) (uuid.UUID, error) {
 		}
 	}
 	return uuid.Nil, nil
+}
+
+// keyed tells whether the row has something to call the API with, as
+// account.HasCredentials does of a connection.
+func (r *connectionRow) keyed() bool { return r.APIUser != "" || len(r.APIToken) > 0 }
+
+// KeylessConnections are those that take posts and have nothing to call their API
+// with, nor has another of their provider there. What came through them can only be
+// canceled by hand.
+func (s *Store) KeylessConnections(ctx context.Context) ([]uuid.UUID, error) {
+	var rows []connectionRow
+	err := s.reader(ctx).Where("disconnected_at IS NULL").Order("created_at, id").Find(&rows).Error
+	if err != nil {
+		return nil, classify(err)
+	}
+	type place struct{ provider, base string }
+	keyed := map[place]bool{}
+	for _, r := range rows {
+		keyed[place{r.Provider, r.APIBase}] = keyed[place{r.Provider, r.APIBase}] || r.keyed()
+	}
+	var out []uuid.UUID
+	for _, r := range rows {
+		if !keyed[place{r.Provider, r.APIBase}] {
+			out = append(out, r.ID)
+		}
+	}
+	return out, nil
 }
 
 // AskCancel asks for a booking to be canceled at its provider, with the entry that
@@ -125,7 +159,7 @@ func (s *Store) AskCancel(ctx context.Context, r booking.CancelRequest, e access
 			Lane:      booking.Lane{BookingID: r.BookingID, Target: "connection:" + p.ConnectionID.String()},
 			RequestID: r.RequestID, Actor: e.Actor, CreatedAt: e.At,
 		}
-		if effect.Payload, err = json.Marshal(booking.CancelOrder{Affected: p.IDs(), Message: storable(r.Message)}); err != nil {
+		if effect.Payload, err = json.Marshal(p.Order(storable(r.Message))); err != nil {
 			return err
 		}
 		if err := s.askFor(tx, effect); err != nil {

@@ -105,8 +105,9 @@ var sqliteNames = map[string]string{ //nolint:gosec // G101: names of columns, n
 	"effects.booking_id":                "one_open_cancel",
 	"slots.resource_id,slots.starts_at": "one_booking_per_slot",
 	"users.name":                        "users_name",
-	"sessions.external_id,sessions.provider,sessions.api_base":  "sessions_identity",
-	"webhook_receipts.event_key,webhook_receipts.connection_id": "one_receipt_per_event",
+	"sessions.external_id,sessions.provider,sessions.api_base":      "sessions_identity",
+	"connections.account,connections.api_base,connections.provider": constraintOneConnection,
+	"webhook_receipts.event_key,webhook_receipts.connection_id":     "one_receipt_per_event",
 }
 
 // SQLite tells the constraint in its message alone: the text that a trigger

@@ -25,6 +25,8 @@ type installationRow struct {
 	Pepper    []byte
 	KeyCheck  []byte
 	CreatedAt stamp
+	// NextKeyCheck is the word under the next key, while everything is sealed anew.
+	NextKeyCheck []byte
 }
 
 func (installationRow) TableName() string { return "installation" }
@@ -55,12 +57,16 @@ func (s *Store) Installation(ctx context.Context, now time.Time) (pepper []byte,
 	if err != nil {
 		return nil, fmt.Errorf("store: the installation: %w", err)
 	}
+	if row.NextKeyCheck != nil {
+		return nil, ErrRekeying
+	}
 	if _, err := s.vault.Open(row.KeyCheck, keyCheckContext); err != nil {
 		return nil, wrongKey(err)
 	}
 	if pepper, err = s.vault.Open(row.Pepper, pepperContext); err != nil {
 		return nil, wrongKey(err)
 	}
+	s.people.set(pepper)
 	return pepper, nil
 }
 

@@ -66,7 +66,8 @@ func (a *asked[K]) take() []K {
 	return out
 }
 
-// load reads what the set touches; what that is, booking.State says.
+// load reads what the set touches; what that is, booking.State says. In the set
+// itself it drops what is told of people who were erased.
 func (s *Store) load(tx *transaction, set []booking.Post) (*booking.State, error) {
 	l := s.loader(tx)
 	for _, p := range set {
@@ -88,6 +89,9 @@ func (s *Store) load(tx *transaction, set []booking.Post) (*booking.State, error
 		return nil, err
 	}
 	if err := l.readCopies(set, copies, pokes); err != nil {
+		return nil, err
+	}
+	if err := s.forgetErased(tx.DB, (*ledger)[0].Erased, set); err != nil {
 		return nil, err
 	}
 	for _, p := range set {
@@ -116,8 +120,9 @@ func keyOf(p booking.Post) booking.ReceiptKey {
 }
 
 type ledgerRow struct {
-	Seq  int64
-	Head []byte
+	Seq    int64
+	Head   []byte
+	Erased int64
 }
 
 func (ledgerRow) TableName() string { return "ledger" }
@@ -125,7 +130,7 @@ func (ledgerRow) TableName() string { return "ledger" }
 // askLedger makes this transaction the one writer. SQLite's is already: its
 // transactions begin by taking the file's lock.
 func askLedger(t *trip) *[]ledgerRow {
-	if t.tx.ways.dialect == migrations.SQLite {
+	if t.tx.look || t.tx.ways.dialect == migrations.SQLite {
 		return read[ledgerRow](t, "WHERE id = 1")
 	}
 	return read[ledgerRow](t, "WHERE id = 1 FOR UPDATE")

@@ -17,7 +17,9 @@ const maxOverlaps = 200
 // AcceptOverlaps accepts the overlaps of conflicted bookings in one transaction
 // (booking.AcceptOverlaps), with an entry for each that has the reason. Those that
 // are not conflicted are refused, which is recorded too; an id that is nobody's is
-// booking.ErrNotFound, and then nothing is done.
+// booking.ErrNotFound, and then nothing is done. Cancels that are still to be done of
+// what is accepted are withdrawn; one that is being tried is booking.ErrBeingTried,
+// and then nothing is done either.
 //
 //nolint:contextcheck // what the domain does in memory is not to be broken off
 func (s *Store) AcceptOverlaps(ctx context.Context, by access.By, ids []uuid.UUID, reason string, now time.Time) (answers []booking.OverlapAnswer, err error) {
@@ -58,10 +60,12 @@ func (s *Store) AcceptOverlaps(ctx context.Context, by access.By, ids []uuid.UUI
 		if err := s.save(tx, l.st, ch, nil, now); err != nil {
 			return err
 		}
+		var accepted []uuid.UUID
 		for _, a := range answers {
 			if a.Unchanged || a.Refused != nil {
 				continue
 			}
+			accepted = append(accepted, a.BookingID)
 			err := appendAdminLog(tx.DB, access.Entry{
 				At: now, Actor: by.Actor, Action: access.DidAcceptOverlap, Subject: bookingSubject(a.BookingID),
 				Detail: map[string]string{"reason": reason}, Remote: by.Remote,
@@ -70,7 +74,7 @@ func (s *Store) AcceptOverlaps(ctx context.Context, by access.By, ids []uuid.UUI
 				return err
 			}
 		}
-		return nil
+		return s.withdrawFor(tx.DB, accepted, by, now)
 	})
 	return answers, err
 }
@@ -84,6 +88,7 @@ func (sessionIDRow) TableName() string { return "sessions" }
 
 // SetOverlapRule switches the rule of a resource (booking.SetOverlapRule), and
 // tells how many open conflicts it accepted. What is so already is left alone.
+// Cancels are withdrawn as by AcceptOverlaps.
 //
 //nolint:contextcheck // what the domain does in memory is not to be broken off
 func (s *Store) SetOverlapRule(ctx context.Context, by access.By, id uuid.UUID, on bool, now time.Time) (accepted int, err error) {
@@ -117,6 +122,9 @@ func (s *Store) SetOverlapRule(ctx context.Context, by access.By, id uuid.UUID, 
 		ch := booking.SetOverlapRule(l.st, id, on, now)
 		accepted = len(ch.Transitions)
 		if err := s.save(tx, l.st, ch, nil, now); err != nil {
+			return err
+		}
+		if err := s.withdrawFor(tx.DB, rowsOf(ch.Transitions, func(t booking.Transition) uuid.UUID { return t.BookingID }), by, now); err != nil {
 			return err
 		}
 		return appendAdminLog(tx.DB, access.Entry{
@@ -170,16 +178,54 @@ func (s *Store) ConflictNotes(ctx context.Context, ids []uuid.UUID) (map[uuid.UU
 
 // overlapReasons are those that people gave last, by the subject of their entry.
 func (s *Store) overlapReasons(ctx context.Context, ids []uuid.UUID) (map[string]string, error) {
-	subjects := rowsOf(ids, bookingSubject)
-	// The action stands in the text, so that the partial index fits.
-	q := s.reader(ctx).Where("action = 'booking.overlap_accepted'").Order("seq").Session(fresh)
-	rows, err := in[adminLogRow](q, "subject", subjects)
+	rows, err := s.acceptances(ctx, ids)
 	if err != nil {
-		return nil, classify(err)
+		return nil, err
 	}
 	out := make(map[string]string, len(rows))
 	for _, r := range rows {
 		out[r.Subject] = r.Detail.v["reason"]
 	}
 	return out, nil
+}
+
+// acceptances are the entries of who accepted overlaps of bookings, oldest first.
+func (s *Store) acceptances(ctx context.Context, ids []uuid.UUID) ([]adminLogRow, error) {
+	// The action stands in the text, so that the partial index fits.
+	q := s.reader(ctx).Where("action = 'booking.overlap_accepted'").Order("seq").Session(fresh)
+	rows, err := in[adminLogRow](q, "subject", rowsOf(ids, bookingSubject))
+	return rows, classify(err)
+}
+
+// noteReasons adds to transitions by which people accepted overlaps the reasons that
+// they gave: they stand in entries that were written in the same transaction.
+func (s *Store) noteReasons(ctx context.Context, list []booking.TransitionView) error {
+	type moment struct {
+		subject string
+		actor   booking.Actor
+		at      int64
+	}
+	var ids []uuid.UUID
+	for _, t := range list {
+		if t.AcceptedByHand() {
+			ids = append(ids, t.BookingID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := s.acceptances(ctx, ids)
+	if err != nil {
+		return err
+	}
+	reasons := make(map[moment]string, len(rows))
+	for _, r := range rows {
+		reasons[moment{r.Subject, booking.Actor(r.Actor), r.At.t.UnixMicro()}] = r.Detail.v["reason"]
+	}
+	for i, t := range list {
+		if t.AcceptedByHand() {
+			list[i].Note = reasons[moment{bookingSubject(t.BookingID), t.Actor, t.RecordedAt.UnixMicro()}]
+		}
+	}
+	return nil
 }

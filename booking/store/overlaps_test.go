@@ -12,8 +12,10 @@ import (
 	"github.com/google/uuid"
 
 	"slotkeeper/booking"
+	"slotkeeper/booking/access"
 	bt "slotkeeper/booking/bookingtest"
 	"slotkeeper/booking/store/storetest"
+	"slotkeeper/providers"
 )
 
 func generic(id string, n int, from, to string, hosts ...string) *booking.Event {
@@ -210,4 +212,102 @@ func TestLoadsWhatRulesNeed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A cancel that somebody asked for before the overlap was accepted would cancel whom
+// all agreed to keep: accepting takes it back, or says that it may be too late.
+func TestAcceptWithdrawsCancels(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *storetest.Bench) {
+		ctx := t.Context()
+		b.Change(t, b.Conn["calendly"], providers.Change{API: &providers.Credentials{Token: "a token"}})
+		b.Apply(t, generic("holder", 0, "10:00", "11:00", "maren"))
+		for i, who := range []string{"agus", "dewi"} {
+			b.Apply(t, bt.New(bt.Calendly, cre, who, 1+i, bt.When("10:00", "11:00"), bt.With("maren"), bt.For(who), bt.In("class"), bt.Room(8)))
+		}
+		b.Apply(t, generic("other", 5, "10:30", "10:45", "maren"))
+		agus, dewi, other := booking.ID(bt.Calendly, "agus", ""), booking.ID(bt.Calendly, "dewi", ""), booking.ID(bt.Generic, "other", "")
+		ask := func() booking.Effect {
+			t.Helper()
+			e, err := b.AskCancel(ctx, booking.CancelRequest{BookingID: agus, Action: uuid.New(), Confirm: 2}, access.Entry{At: storetest.Now, Actor: operator.Actor})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e
+		}
+		status := func() booking.EffectStatus {
+			t.Helper()
+			list, err := b.Effects(ctx, agus)
+			if err != nil || len(list) == 0 {
+				t.Fatalf("%+v, %v", list, err)
+			}
+			return list[0].Status
+		}
+		accept := func(id uuid.UUID, at time.Time) error {
+			_, err := b.AcceptOverlaps(ctx, operator, []uuid.UUID{id}, "two rooms", at)
+			return err
+		}
+		e := ask()
+		if err := accept(other, storetest.Now); err != nil || status() != booking.EffectPending {
+			t.Errorf("another's acceptance leaves it %s, %v", status(), err)
+		}
+		claimed, err := b.ClaimEffect(ctx, e.Lane, storetest.Now, storetest.Now.Add(time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := accept(agus, storetest.Now.Add(time.Second)); !errors.Is(err, booking.ErrBeingTried) || slices.Contains(bt.Accepted(everything(t, b)), "agus") {
+			t.Errorf("accepted while the provider is asked to cancel: %v", err)
+		}
+		claimed.Status, claimed.DueAt = booking.EffectFailed, storetest.Now.Add(time.Hour)
+		if err := b.SettleEffect(ctx, claimed, storetest.Now); err != nil {
+			t.Fatal(err)
+		}
+		// The provider cancels the whole meeting: whoever accepts one of it means to keep it.
+		if err := accept(dewi, storetest.Now.Add(2*time.Second)); err != nil || status() != booking.EffectWithdrawn {
+			t.Errorf("it is %s after the acceptance of one whom it would cancel, %v", status(), err)
+		}
+		ask()
+		if err := accept(agus, storetest.Now.Add(3*time.Second)); err != nil || status() != booking.EffectWithdrawn {
+			t.Errorf("it is %s after the acceptance, %v", status(), err)
+		}
+		if got := strings.Join(log(t, b), "\n"); strings.Count(got, "effect.withdrawn booking:"+agus.String()) != 2 || !strings.Contains(got, "the overlap was accepted") {
+			t.Errorf("the log says %s", got)
+		}
+		// Whoever asks now knows of it.
+		ask()
+		if p, err := b.CancelPlan(ctx, agus); err != nil || len(p.Order("").Accepted) != 2 || status() != booking.EffectPending {
+			t.Errorf("%+v, %v", p, err)
+		}
+	})
+}
+
+// Who accepted and why stands with the transition, of each its own.
+func TestAcceptanceIsNoted(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *storetest.Bench) {
+		ctx := t.Context()
+		b.Apply(t, generic("a", 0, "10:00", "10:30", "maren"), generic("c", 1, "10:15", "10:45", "maren"))
+		one := booking.ID(bt.Generic, "c", "")
+		for i, reason := range []string{"the first", "the second"} {
+			if i > 0 { // another conflict, to be accepted anew
+				b.Apply(t, bt.New(bt.Generic, booking.KindMoved, "c", 5, bt.When("10:10", "10:40"), bt.With("maren"), bt.For("priya")))
+			}
+			if _, err := b.AcceptOverlaps(ctx, operator, []uuid.UUID{one}, reason, storetest.Now.Add(time.Duration(i+1)*time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		list, err := b.Transitions(ctx, booking.Filter{BookingID: &one}, booking.Page{Limit: 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var notes []string
+		for _, tr := range list.Items {
+			if tr.Note != "" {
+				notes = append(notes, string(tr.Event)+" "+tr.Note)
+			}
+		}
+		if want := []string{"accept_overlap the second", "accept_overlap the first"}; !slices.Equal(notes, want) {
+			t.Errorf("noted are %q", notes)
+		}
+	})
 }

@@ -37,6 +37,9 @@ const (
 // another is no resource any more.
 func (s *Store) Resources(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[booking.ResourceView], error) {
 	q := s.reader(ctx).Order("id")
+	if f.Scope.Limited {
+		q = q.Where("id IN ?", f.Scope.Resources)
+	}
 	if f.ResourceID != nil {
 		q = q.Where("id = ?", *f.ResourceID)
 	}

@@ -69,8 +69,11 @@ func (s *Store) receiptFromDomain(r booking.Receipt, p booking.Post, now time.Ti
 	row := receiptRow{
 		ID: r.ID, ConnectionID: r.ConnectionID, EventKey: storable(r.EventKey), Kind: booking.Kind(storable(string(r.Kind))),
 		Subject: storable(r.Subject), Status: r.Status, Reason: r.Reason, Code: storable(r.Code), Error: storable(r.Error), Actor: r.Actor,
-		RawBody: s.vault.Seal(p.Body, bodyContext(r.ID)), BodySHA256: sum[:], Headers: document[map[string]string]{headers},
+		BodySHA256: sum[:], Headers: document[map[string]string]{headers},
 		Signature: storable(p.Signature), Poke: p.Poke, ReceivedAt: at(p.ReceivedAt), ProcessedAt: processedAt(r.Status, r.Code, now),
+	}
+	if !p.Erased {
+		row.RawBody = s.vault.Seal(p.Body, bodyContext(r.ID))
 	}
 	if p.VerifiedBy != "" {
 		row.VerifiedBy = &p.VerifiedBy

@@ -81,12 +81,12 @@ func (s *Store) BeginRun(ctx context.Context, r booking.Run) (booking.Run, error
 	return rows[0].toDomain(), nil
 }
 
-// ClaimRun takes a run for its next page, until a time. It is false when somebody
-// else has it, or it has ended.
-func (s *Store) ClaimRun(ctx context.Context, id uuid.UUID, now, until time.Time) (booking.Run, bool, error) {
+// ClaimRun takes a run for its next page. It is false when somebody else has it, or
+// it has ended.
+func (s *Store) ClaimRun(ctx context.Context, id uuid.UUID, now time.Time, h booking.Hold) (booking.Run, bool, error) {
 	res := s.write.WithContext(ctx).Table("runs").
 		Where("id = ? AND status = 'running' AND (claimed_until IS NULL OR claimed_until < ?)", id, at(now)).
-		Update("claimed_until", at(until))
+		Updates(map[string]any{"claimed_by": h.By, "claimed_until": at(h.Until)})
 	if res.Error != nil || res.RowsAffected == 0 {
 		return booking.Run{}, false, classify(res.Error)
 	}
@@ -95,29 +95,56 @@ func (s *Store) ClaimRun(ctx context.Context, id uuid.UUID, now, until time.Time
 }
 
 // HoldRun keeps a claimed run for longer, with what was found so far unless that is
-// nil. It is false when the run was taken over.
-func (s *Store) HoldRun(ctx context.Context, id uuid.UUID, found *booking.Run, held, until time.Time) (bool, error) {
-	set := map[string]any{"claimed_until": at(until)}
-	if r := found; r != nil {
-		for column, value := range map[string]any{
-			"cursor": storable(r.Cursor), "pages": r.Pages, "requests": r.Requests, "at_provider": r.AtProvider,
-			"here": r.Here, "differed": r.Differed, "conflicts": r.Conflicts, "refused": r.Refused, "unreadable": r.Unreadable,
-			"failures": r.Failures, "error": storable(r.Error), "moved_at": at(r.MovedAt),
-		} {
+// nil. booking.ErrNotHeld says that it was taken over, or stopped.
+func (s *Store) HoldRun(ctx context.Context, id uuid.UUID, found *booking.Run, h booking.Hold) error {
+	set := map[string]any{"claimed_until": at(h.Until)}
+	if found != nil {
+		for column, value := range progress(*found) {
 			set[column] = value
 		}
 	}
-	res := s.write.WithContext(ctx).Table("runs").Where("id = ? AND status = 'running' AND claimed_until = ?", id, at(held)).Updates(set)
-	return res.RowsAffected == 1, classify(res.Error)
+	return s.runHeld(ctx, id, h.By, set)
 }
 
-// ReleaseRun gives a run back, with its new status.
-func (s *Store) ReleaseRun(ctx context.Context, r booking.Run, held time.Time) error {
-	if ok, err := s.HoldRun(ctx, r.ID, &r, held, held); err != nil || !ok {
-		return err
+// ReleaseRun gives a run back, with what was found and its new status.
+// booking.ErrNotHeld says that it was taken over, or stopped: nothing is written
+// then.
+func (s *Store) ReleaseRun(ctx context.Context, r booking.Run, by uuid.UUID) error {
+	set := progress(r)
+	set["status"], set["finished_at"], set["claimed_by"], set["claimed_until"] = r.Status, atPtr(r.FinishedAt), nil, nil
+	return s.runHeld(ctx, r.ID, by, set)
+}
+
+func (s *Store) runHeld(ctx context.Context, id, by uuid.UUID, set map[string]any) error {
+	res := s.write.WithContext(ctx).Table("runs").Where("id = ? AND status = 'running' AND claimed_by = ?", id, by).Updates(set)
+	return classify(oneRow(res, booking.ErrNotHeld))
+}
+
+func progress(r booking.Run) map[string]any {
+	return map[string]any{
+		"cursor": storable(r.Cursor), "pages": r.Pages, "requests": r.Requests, "at_provider": r.AtProvider,
+		"here": r.Here, "differed": r.Differed, "conflicts": r.Conflicts, "refused": r.Refused, "unreadable": r.Unreadable,
+		"failures": r.Failures, "error": storable(r.Error), "moved_at": at(r.MovedAt),
 	}
-	return classify(s.write.WithContext(ctx).Table("runs").Where("id = ? AND status = 'running' AND claimed_until = ?", r.ID, at(held)).
-		Updates(map[string]any{"status": r.Status, "claimed_until": nil, "finished_at": atPtr(r.FinishedAt)}).Error)
+}
+
+// StopRun ends a run that is under way, whoever works on it: he finds out at his next
+// hold. One that has ended is a *booking.ConflictError.
+func (s *Store) StopRun(ctx context.Context, id uuid.UUID, now time.Time) (booking.Run, error) {
+	var out booking.Run
+	err := s.inTx(ctx, func(tx *gorm.DB) error {
+		res := tx.Table("runs").Where("id = ? AND status = 'running'", id).
+			Updates(map[string]any{"status": booking.RunStopped, "finished_at": at(now), "claimed_by": nil, "claimed_until": nil})
+		if res.Error != nil {
+			return res.Error
+		}
+		var err error
+		if out, err = oneRun(tx.Where("id = ?", id)); err == nil && res.RowsAffected == 0 {
+			err = &booking.ConflictError{Detail: "it has ended already: it is " + string(out.Status)}
+		}
+		return err
+	})
+	return out, err
 }
 
 // Runs lists the newest runs of a connection.

@@ -65,6 +65,7 @@ func (s *Store) saveReceipts(t *trip, ch booking.Changes, set []booking.Post, no
 	if err := s.resolve(t, ch.Resolved, posts, now); err != nil {
 		return err
 	}
+	s.keepSnapshots(t, set)
 	deliveries := make([]deliveryRow, 0, len(set))
 	for i, p := range set {
 		if !p.Settles && !p.Read { // nothing was delivered then
@@ -100,7 +101,12 @@ func (s *Store) resolve(t *trip, receipts []booking.Receipt, posts map[uuid.UUID
 	}
 	same := map[verdict][]uuid.UUID{}
 	for _, r := range receipts {
-		if p, ok := posts[r.ID]; ok && p.Settles {
+		if p, ok := posts[r.ID]; ok && p.Replays {
+			if err := s.settleReplayed(t, r, now); err != nil {
+				return err
+			}
+			continue
+		} else if ok && p.Settles {
 			if err := s.settle(t, r, p, now); err != nil {
 				return err
 			}
@@ -125,14 +131,15 @@ func (s *Store) settle(t *trip, r booking.Receipt, p booking.Post, now time.Time
 		return err
 	}
 	var snapshot []byte
+	var fetched any
 	if p.Snapshot != nil {
-		snapshot = s.vault.Seal(p.Snapshot, snapshotContext(r.ID))
+		snapshot, fetched = s.vault.Seal(p.Snapshot, snapshotContext(r.ID)), timeOrNil(atOrNull(p.SnapshotAt))
 	}
 	t.write(1, "settle receipt "+r.ID.String(),
 		`UPDATE webhook_receipts SET status = ?, reason = ?, code = ?, error = ?, subject = ?, waiting_event = ?, processed_at = ?,
-			snapshot = coalesce(?, snapshot) WHERE id = ? AND status IN ('pending', 'failed')`,
+			snapshot = coalesce(?, snapshot), snapshot_at = coalesce(?, snapshot_at) WHERE id = ? AND status IN ('pending', 'failed')`,
 		string(r.Status), string(r.Reason), storable(r.Code), storable(r.Error), storable(r.Subject), event,
-		timeOrNil(processedAt(r.Status, r.Code, now)), snapshot, r.ID)
+		timeOrNil(processedAt(r.Status, r.Code, now)), snapshot, fetched, r.ID)
 	return nil
 }
 

@@ -24,6 +24,9 @@ func (s *Store) Slots(ctx context.Context, f booking.Filter, p booking.Page) (bo
 		return none, err
 	}
 	q := inWindow(s.reader(ctx).Table("slots"), f, "slots").Order("starts_at, id").Limit(limit + 1)
+	if f.Scope.Limited {
+		q = q.Where("resource_id IN ?", f.Scope.Resources)
+	}
 	if f.ResourceID != nil {
 		q = q.Where("resource_id = ?", *f.ResourceID)
 	}

@@ -37,8 +37,12 @@ type Store struct {
 	close func() error
 	vault *vault.Vault
 	ways  ways
+	// people were erased: what comes about them is kept without them.
+	people erasedPeople
 	// enqueue asks for work on receipts in the transaction that stores them.
 	enqueue func(ctx context.Context, tx *sql.Tx, receipts []uuid.UUID) error
+	// refetch asks for another fetch of what replays opened, and of settled receipts.
+	refetch func(ctx context.Context, tx *sql.Tx, replay uuid.UUID, opened, settled []uuid.UUID) error
 	// wake asks for work on effects in the transaction that stores them.
 	wake func(ctx context.Context, tx *sql.Tx, lanes []booking.Lane) error
 }

@@ -114,7 +114,7 @@ func (s *Store) transitionViews(ctx context.Context, rows []transitionRow) ([]bo
 			ReceiptKind: receipt.Kind, ConnectionID: receipt.ConnectionID,
 		})
 	}
-	return out, nil
+	return out, s.noteReasons(ctx, out)
 }
 
 // Tally counts the transitions of a filter by reason, whatever reason it asks

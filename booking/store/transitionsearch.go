@@ -74,7 +74,7 @@ func (s *Store) searchTransitions(ctx context.Context, f booking.Filter) (transi
 			out.rest = append(out.rest, c)
 		}
 	}
-	text, err := s.textCondition(ctx, f.Text)
+	text, err := s.textCondition(ctx, f.Text, f.Scope)
 	if err != nil {
 		return out, err
 	}
@@ -96,6 +96,13 @@ func (s *Store) searchTransitions(ctx context.Context, f booking.Filter) (transi
 	before := len(out.rest)
 	put(false, f.Provider != "", condition{"(SELECT b.provider FROM bookings b WHERE b.id = t.booking_id) = ?", []any{f.Provider}})
 	put(false, f.ConnectionID != nil, condition{"(SELECT r.connection_id FROM webhook_receipts r WHERE r.id = t.receipt_id) = ?", []any{f.ConnectionID}})
+	if f.Scope.Limited {
+		about, err := s.resourceCondition(ctx, f.Scope.Resources...)
+		if err != nil {
+			return out, err
+		}
+		put(false, true, about)
+	}
 	if f.ResourceID != nil {
 		about, err := s.resourceCondition(ctx, *f.ResourceID)
 		if err != nil {
@@ -134,13 +141,13 @@ func (s *Store) actorCondition(ctx context.Context, actor string) (condition, er
 	return condition{"t.actor = ? AND " + noWebhook, []any{storable(actor)}}, nil
 }
 
-// resourceCondition asks first whether the session has a host that maps to the
-// resource in any way: of most it has none, and the view, which knows which
+// resourceCondition asks first whether the session has a host that maps to one of
+// the resources in any way: of most it has none, and the view, which knows which
 // mapping wins, costs more.
-func (s *Store) resourceCondition(ctx context.Context, id uuid.UUID) (condition, error) {
-	var names []string
-	if err := s.reader(ctx).Table("identities").Where("resource_id = ?", id).Distinct().Pluck("external_id", &names).Error; err != nil {
-		return condition{}, classify(err)
+func (s *Store) resourceCondition(ctx context.Context, ids ...uuid.UUID) (condition, error) {
+	names, err := s.hostNames(ctx, ids)
+	if err != nil {
+		return condition{}, err
 	}
 	if len(names) == 0 {
 		return condition{"1 = 0", nil}, nil
@@ -148,8 +155,8 @@ func (s *Store) resourceCondition(ctx context.Context, id uuid.UUID) (condition,
 	const session = "(SELECT b.session_id FROM bookings b WHERE b.id = t.booking_id)"
 	return condition{
 		"CASE WHEN (SELECT count(*) FROM session_hosts h WHERE h.session_id = " + session + " AND (h.external_id IN ? OR h.email IN ?)) = 0 THEN 1 = 0 " +
-			"ELSE (SELECT count(*) FROM session_resources x WHERE x.session_id = " + session + " AND x.resource_id = ?) > 0 END",
-		[]any{names, names, id},
+			"ELSE (SELECT count(*) FROM session_resources x WHERE x.session_id = " + session + " AND x.resource_id IN ?) > 0 END",
+		[]any{names, names, ids},
 	}, nil
 }
 
@@ -161,13 +168,14 @@ type textSearch struct {
 // textCondition finds bookings first where the text is their id, ours or their
 // provider's: that is one read of an index. Anything else is looked for in each
 // candidate's booking.
-func (s *Store) textCondition(ctx context.Context, text string) (textSearch, error) {
+func (s *Store) textCondition(ctx context.Context, text string, scope booking.Scope) (textSearch, error) {
 	text = strings.TrimSpace(storable(text))
 	if text == "" {
 		return textSearch{}, nil
 	}
 	var ids []uuid.UUID
-	if err := s.reader(ctx).Table("bookings").Where("external_id = ?", text).Limit(maxNamed).Pluck("id", &ids).Error; err != nil {
+	named := withID(text, scope)
+	if err := s.reader(ctx).Table("bookings b").Where(named.sql, named.args...).Limit(maxNamed).Pluck("b.id", &ids).Error; err != nil {
 		return textSearch{}, classify(err)
 	}
 	if id, err := uuid.Parse(text); err == nil {
@@ -176,9 +184,8 @@ func (s *Store) textCondition(ctx context.Context, text string) (textSearch, err
 	if len(ids) > 0 {
 		return textSearch{condition{"t.booking_id IN ?", []any{ids}}, true}, nil
 	}
-	pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(text)) + "%"
-	return textSearch{condition: condition{`(SELECT lower(b.title || ' ' || b.invitee_name || ' ' || b.invitee_email || ' ' || b.external_id)
-		FROM bookings b WHERE b.id = t.booking_id) LIKE ? ESCAPE '\'`, []any{pattern}}}, nil
+	in := inBooking(text, scope)
+	return textSearch{condition: condition{"EXISTS (SELECT 1 FROM bookings b WHERE b.id = t.booking_id AND " + in.sql + ")", in.args}}, nil
 }
 
 const transitionOrder = "t.recorded_at DESC, t.seq DESC"

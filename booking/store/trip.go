@@ -23,6 +23,7 @@ type transaction struct {
 	sql   *sql.Tx
 	ways  *ways
 	begun bool // a trip was made
+	look  bool // nothing is written: the ledger is read, not locked
 }
 
 // plansOnce has PostgreSQL plan the transaction's statements once for a connection

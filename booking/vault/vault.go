@@ -18,6 +18,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 
 	"slotkeeper/booking"
 )
@@ -30,6 +31,10 @@ const (
 	keyIDSize = 4
 	headSize  = 1 + keyIDSize
 )
+
+// HeadSize is how many bytes at the beginning of a sealed value name its format
+// and its key.
+const HeadSize = headSize
 
 // ErrWrongKey says that a value was sealed under another key.
 var ErrWrongKey = errors.New("sealed under another key")
@@ -88,6 +93,16 @@ func (v *Vault) Open(sealed []byte, context string) ([]byte, error) {
 	return plain, nil
 }
 
+// Sealed tells whether the value was sealed under this vault's key, as its name
+// says; Open proves it.
+func (v *Vault) Sealed(value []byte) bool { return bytes.HasPrefix(value, v.head) }
+
+// Head is what every value begins with that this vault seals.
+func (v *Vault) Head() []byte { return bytes.Clone(v.head) }
+
+// SameKey tells whether another vault has the same key.
+func (v *Vault) SameKey(o *Vault) bool { return bytes.Equal(v.head, o.head) }
+
 // additional binds the head too, so that neither version nor key id can be
 // exchanged.
 func (v *Vault) additional(context string) []byte {
@@ -96,13 +111,44 @@ func (v *Vault) additional(context string) []byte {
 
 // EmailKey stands for an e-mail in identities and event keys, so that neither
 // holds the address: 128 bits of its HMAC under the installation's pepper, in
-// hex. Spelling does not matter; no e-mail has no key.
+// hex. Spelling does not matter; no e-mail has no key. What stands in the place
+// of an e-mail that was erased has the key that this had.
 func EmailKey(pepper []byte, email string) string {
 	email = booking.NormalizeEmail(email)
 	if email == "" {
 		return ""
 	}
+	if key, ok := strings.CutSuffix(email, erasedDomain); ok && len(key) == 32 {
+		return key
+	}
 	return hex.EncodeToString(mac(pepper, email)[:16])
+}
+
+// erasedDomain can be nobody's (RFC 2606).
+const erasedDomain = "@erased.invalid"
+
+// ErasedEmail stands in the place of an e-mail that was erased: a booking is still
+// told from the others of its meeting by it, and nobody can be reached by it.
+func ErasedEmail(key string) string {
+	if key == "" {
+		return ""
+	}
+	return key + erasedDomain
+}
+
+// PhoneKey is to a phone number what EmailKey is to an e-mail. Only its digits
+// count; what has fewer than seven is no number.
+func PhoneKey(pepper []byte, phone string) string {
+	digits := strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, phone)
+	if digits = strings.TrimPrefix(digits, "00"); len(digits) < 7 {
+		return ""
+	}
+	return hex.EncodeToString(mac(pepper, "phone:"+digits)[:16])
 }
 
 func mac(key []byte, text string) []byte {

@@ -90,6 +90,7 @@ func (w *watcher) Work(ctx context.Context, _ *river.Job[watchArgs]) error {
 	for _, id := range due.Runs {
 		err = errors.Join(err, w.queue.WakeRun(ctx, id))
 	}
+	err = errors.Join(err, w.queue.wakeReplays(ctx))
 	for _, id := range due.Checks {
 		_, insertErr := w.queue.client.Insert(ctx, checkArgs{Connection: id}, once())
 		err = errors.Join(err, insertErr)

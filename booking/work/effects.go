@@ -13,6 +13,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"slotkeeper/booking"
+	"slotkeeper/booking/account"
 	"slotkeeper/providers"
 )
 
@@ -27,8 +28,9 @@ type EffectStore interface {
 
 // EffectOptions are those of doing effects.
 type EffectOptions struct {
-	// Ready gives a connection whose token is fresh, and its adapter.
-	Ready func(ctx context.Context, connection uuid.UUID) (providers.Connection, providers.Account, error)
+	// Cancel cancels a booking at a connection's provider. Its error says what a person
+	// can do.
+	Cancel func(ctx context.Context, connection uuid.UUID, t providers.CancelTarget, message string) error
 	// Observe is told of every try's outcome.
 	Observe func(kind booking.EffectKind, status booking.EffectStatus)
 }
@@ -139,7 +141,7 @@ func (q *Queue) settleEffect(ctx context.Context, e booking.Effect, failed error
 		log.ErrorContext(ctx, "effect given up", "err", failed)
 	case booking.EffectFailed:
 		log.WarnContext(ctx, "effect not done yet", "err", failed, "due", e.DueAt)
-	case booking.EffectDone, booking.EffectPending:
+	case booking.EffectDone, booking.EffectPending, booking.EffectWithdrawn:
 		log.InfoContext(ctx, "effect done")
 	}
 	return river.JobSnooze(max(e.DueAt.Sub(now), 0))
@@ -165,7 +167,7 @@ func final(err error) bool {
 	var later *providers.LaterError
 	var cannot *booking.CannotCancelError
 	switch {
-	case errors.Is(err, booking.ErrJoined), errors.Is(err, booking.ErrMovedAway), errors.As(err, &cannot), errors.Is(err, providers.ErrGone):
+	case errors.Is(err, booking.ErrJoined), errors.Is(err, booking.ErrMovedAway), errors.Is(err, booking.ErrAcceptedMeanwhile), errors.Is(err, account.ErrCannotAsk), errors.As(err, &cannot), errors.Is(err, providers.ErrGone):
 		return true
 	case errors.As(err, &later), !errors.As(err, &answer):
 		return false
@@ -199,9 +201,5 @@ func (q *Queue) cancelAtProvider(ctx context.Context, e booking.Effect) error {
 	if stands, err := order.Stands(plan); err != nil || !stands {
 		return err
 	}
-	c, api, err := q.opts.Effects.Ready(ctx, e.ConnectionID)
-	if err != nil {
-		return err
-	}
-	return api.Cancel(ctx, q.opts.Client, c, providers.CancelTarget(plan.Target), order.Message)
+	return q.opts.Effects.Cancel(ctx, e.ConnectionID, providers.CancelTarget(plan.Target), order.Message)
 }

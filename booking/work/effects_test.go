@@ -106,16 +106,16 @@ func (d *desk) queue(t *testing.T, s work.Store, host string) (*work.Queue, *out
 		Store: s, Intake: d.intake, Accounts: idle{}, Providers: d.providers, Client: client, EmailKey: emailKey, Now: now, Log: d.log, Tempo: tempo,
 		Effects: work.EffectOptions{
 			Observe: seen.observe,
-			Ready: func(ctx context.Context, id uuid.UUID) (providers.Connection, providers.Account, error) {
+			Cancel: func(ctx context.Context, id uuid.UUID, to providers.CancelTarget, message string) error {
 				c, err := d.Connection(ctx, id)
 				if err != nil {
-					return c, nil, err
+					return err
 				}
 				api, ok := d.providers[c.Provider].(providers.Account)
 				if !ok {
-					return c, nil, account.ErrCannotAsk
+					return account.ErrCannotAsk
 				}
-				return c, api, nil
+				return api.Cancel(ctx, client, c, to, message)
 			},
 		},
 	})

@@ -23,6 +23,9 @@ type settler struct {
 // Work is one try.
 func (s *settler) Work(ctx context.Context, job *river.Job[settleArgs]) error {
 	q := s.queue
+	if job.Args.Again {
+		return s.lookAgain(ctx, job.Args.Receipt)
+	}
 	claim, err := q.opts.Store.Claim(ctx, job.Args.Receipt, q.opts.Now())
 	if errors.Is(err, booking.ErrNotFound) {
 		return nil // settled already
@@ -65,7 +68,10 @@ func (q *Queue) settle(ctx context.Context, c providers.Claim, gone bool) error 
 	origin := providers.Origin{Source: c.Connection.Source(), ConnectionID: c.Connection.ID, EmailKey: q.opts.EmailKey}
 	if c.Status == booking.StatusFailed {
 		d := adapter.Parse(providers.Request{Body: c.Body}, origin)
-		return q.apply(ctx, c, d, nil)
+		if d.Status != booking.StatusPending || d.Event != nil {
+			return q.apply(ctx, c, d, nil)
+		}
+		// What was fetched could not be applied: it is fetched anew.
 	}
 	fetcher, ok := adapter.(providers.Fetcher)
 	if !ok {
@@ -106,7 +112,7 @@ func (q *Queue) apply(ctx context.Context, c providers.Claim, d booking.Delivery
 	d.ReceiptID, d.ConnectionID, d.EventKey, d.Kind = c.ReceiptID, c.Connection.ID, c.EventKey, c.Kind
 	d.Actor, d.Settles, d.Poke = booking.ActorWebhook, true, false
 	answer, err := q.opts.Intake.Take(ctx, booking.Post{
-		Delivery: d, Body: c.Body, Snapshot: snapshot, RequestID: "job-" + c.ReceiptID.String(), ReceivedAt: q.opts.Now(),
+		Delivery: d, Body: c.Body, Snapshot: snapshot, SnapshotAt: c.Ticket, RequestID: "job-" + c.ReceiptID.String(), ReceivedAt: q.opts.Now(),
 	})
 	if err != nil {
 		return err

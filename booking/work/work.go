@@ -35,9 +35,11 @@ type Store interface {
 	GiveUp(ctx context.Context, receipt uuid.UUID, why string, now time.Time) error
 	Unsettled(ctx context.Context, limit int) ([]uuid.UUID, error)
 	QueueWith(f func(ctx context.Context, tx *sql.Tx, receipts []uuid.UUID) error)
+	QueueRefetchWith(f func(ctx context.Context, tx *sql.Tx, replay uuid.UUID, opened, settled []uuid.UUID) error)
 	Queue() (*sql.DB, error)
 	Dialect() migrations.Dialect
 	EffectStore
+	RetentionStore
 }
 
 // Intake applies what was found out.
@@ -47,9 +49,11 @@ type Intake interface {
 
 // Options of New.
 type Options struct {
-	Store     Store
-	Intake    Intake
-	Accounts  Accounts
+	Store    Store
+	Intake   Intake
+	Accounts Accounts
+	// Replays are worked on too; nil for none.
+	Replays   *Replays
 	Providers map[string]providers.Provider
 	// Client calls the providers' APIs.
 	Client   *http.Client
@@ -58,6 +62,8 @@ type Options struct {
 	Log      *slog.Logger
 	Tempo    providers.Tempo
 	Effects  EffectOptions
+	// Keep is how long is kept what retention removes.
+	Keep booking.Keep
 }
 
 // How long is waited, and for how many tries.
@@ -87,6 +93,12 @@ type settleArgs struct {
 	Receipt uuid.UUID `json:"receipt"`
 	// Gone says that the provider has answered 404 once already.
 	Gone bool `json:"gone,omitempty"`
+	// Again says that the receipt is settled, and that what it is about is fetched
+	// once more.
+	Again bool `json:"again,omitempty"`
+	// Replay is which one asked for it: a job of before, that is about to end, must not
+	// stand for this one.
+	Replay *uuid.UUID `json:"replay,omitempty"`
 }
 
 func (settleArgs) Kind() string { return "settle" }
@@ -107,6 +119,12 @@ func New(o Options) (*Queue, error) {
 	if err := river.AddWorkerSafely(jobs, &drainer{queue: q}); err != nil {
 		return nil, fmt.Errorf("work: %w", err)
 	}
+	if err := river.AddWorkerSafely(jobs, &retainer{queue: q}); err != nil {
+		return nil, fmt.Errorf("work: %w", err)
+	}
+	if err := river.AddWorkerSafely(jobs, &replayer{queue: q}); err != nil {
+		return nil, fmt.Errorf("work: %w", err)
+	}
 	var driver riverdriver.Driver[*sql.Tx] = riverdatabasesql.New(db)
 	if o.Store.Dialect() == migrations.SQLite {
 		driver = riversqlite.New(db)
@@ -121,12 +139,13 @@ func New(o Options) (*Queue, error) {
 		FetchPollInterval:    pollInterval,
 		MaxAttempts:          maxAttempts,
 		RetryPolicy:          retryPolicy{o.Tempo},
-		PeriodicJobs:         q.periodic(),
+		PeriodicJobs:         append(q.periodic(), q.retention()),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("work: %w", err)
 	}
 	o.Store.QueueWith(q.enqueue)
+	o.Store.QueueRefetchWith(q.refetch)
 	o.Store.QueueEffectsWith(q.wake)
 	return q, nil
 }
@@ -170,7 +189,7 @@ func (q *Queue) Start(ctx context.Context) error {
 			return fmt.Errorf("work: enqueue: %w", err)
 		}
 	}
-	if err := q.wakeAll(ctx, most); err != nil {
+	if err := errors.Join(q.wakeAll(ctx, most), q.resumeReplays(ctx)); err != nil {
 		return err
 	}
 	// The workers outlive ctx until Stop lets them finish.

@@ -39,6 +39,8 @@ func parts() []part {
 		{"postgres", (*bench).onPostgres},
 		{"sqlite", (*bench).onSQLite},
 		{"reads", (*bench).reads},
+		{"audit", (*bench).audit},
+		{"replay", (*bench).replays},
 		{"growth", (*bench).growth},
 	}
 }

@@ -20,7 +20,7 @@ const (
 func year(receipts int) past {
 	const cancelEvery, weeks = 2, 52
 	bookings := max(receipts*cancelEvery/(cancelEvery+1), 1)
-	return past{max(people, bookings/(weeks*perWeek)), bookings, cancelEvery}
+	return past{people: max(people, bookings/(weeks*perWeek)), bookings: bookings, cancelEvery: cancelEvery}
 }
 
 // growth measures first deliveries after a year against the same on an empty

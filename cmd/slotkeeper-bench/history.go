@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql" //nolint:depguard // the past is written past the program that is measured
 	"errors"
@@ -19,6 +20,31 @@ type past struct {
 	people      int
 	bookings    int
 	cancelEvery int // of so many bookings one is canceled
+	// began and gap are when events came: one every gap from then on. Zero is the
+	// past of long ago.
+	began time.Time
+	gap   time.Duration
+	// second is another connection, that some of the events are of; then some were
+	// refused too. Without one, all is well.
+	second string
+}
+
+// longAgo is when a past begins that says nothing else.
+var longAgo = time.Date(2025, 1, 2, 9, 0, 0, 0, time.UTC)
+
+// timing is when the past began, and what stands between two events.
+func (p past) timing() (began time.Time, seconds float64) {
+	if p.began.IsZero() {
+		return longAgo, 30
+	}
+	return p.began, p.gap.Seconds()
+}
+
+func (p past) varied() int {
+	if p.second == "" {
+		return 0
+	}
+	return 1
 }
 
 // perWeek is how many bookings of one person the scripts put into a week.
@@ -37,8 +63,10 @@ func (b *bench) fill(ctx context.Context, i installation, p past) error {
 	if i.database == "" {
 		return fillEmbedded(ctx, i, p)
 	}
+	began, gap := p.timing()
 	_, err := b.psql(ctx, i.database,
-		"-v", "connection="+i.connection.ID, "-v", "people="+strconv.Itoa(p.people), "-v", "bookings="+strconv.Itoa(p.bookings),
+		"-v", "began="+began.Format(time.RFC3339), "-v", "gap="+strconv.FormatFloat(gap, 'f', -1, 64), "-v", "varied="+strconv.Itoa(p.varied()),
+		"-v", "second="+cmp.Or(p.second, i.connection.ID), "-v", "connection="+i.connection.ID, "-v", "people="+strconv.Itoa(p.people), "-v", "bookings="+strconv.Itoa(p.bookings),
 		"-v", "cancel_every="+strconv.Itoa(p.cancelEvery), "-v", "first="+p.first().Format(time.DateOnly), "-f", b.files["history-postgres.sql"])
 	return err
 }
@@ -59,7 +87,9 @@ func fillEmbedded(ctx context.Context, i installation, p past) (err error) {
 	if err != nil {
 		return err
 	}
+	began, gap := p.timing()
 	if _, err := db.ExecContext(ctx, string(script),
+		sql.Named("began", began.Unix()), sql.Named("gap", gap), sql.Named("varied", p.varied()), sql.Named("second", cmp.Or(p.second, i.connection.ID)),
 		sql.Named("connection", i.connection.ID), sql.Named("people", p.people), sql.Named("bookings", p.bookings),
 		sql.Named("cancel_every", p.cancelEvery), sql.Named("first", p.first().Format(time.DateOnly))); err != nil {
 		return fmt.Errorf("history-sqlite.sql: %w", err)

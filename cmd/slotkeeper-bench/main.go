@@ -39,6 +39,7 @@ type settings struct {
 	rounds   int
 	only     string // the one part to run; "" is all
 	receipts int    // of the year of growth
+	replayed int    // receipts that are replayed
 }
 
 func partNames() []string {
@@ -58,6 +59,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	f.IntVar(&s.rounds, "rounds", 3, "how often all phases are run, one after the other")
 	f.StringVar(&s.only, "only", "", "run one part alone: "+strings.Join(partNames(), ", "))
 	f.IntVar(&s.receipts, "growth", 1_000_000, "how many receipts a year of growth has")
+	f.IntVar(&s.replayed, "replayed", 50_000, "how many receipts are replayed")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -69,6 +71,9 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	}
 	if s.only != "" && !slices.Contains(partNames(), s.only) {
 		return fmt.Errorf("there is no part %q: use %s", s.only, strings.Join(partNames(), ", "))
+	}
+	if s.replayed < 1 {
+		return fmt.Errorf("%d receipts are nothing to replay", s.replayed)
 	}
 	if s.receipts < 3 {
 		return fmt.Errorf("%d receipts are no growth", s.receipts)

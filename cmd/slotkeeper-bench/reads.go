@@ -27,6 +27,7 @@ const (
 	slotsByStore = ", a week's slots by the store"
 	slotsByHand  = ", a week's slots by hand"
 	weekPage     = ", the calendar's page of a week"
+	monthPage    = ", the calendar's page of a month"
 )
 
 // readable are 200,000 bookings, 2,000 in a week.
@@ -78,9 +79,14 @@ func (b *bench) readsOn(ctx context.Context, kind, name string) (err error) {
 		}, func(w window) ([]booking.SlotView, error) { return hand.slots(ctx, w) }); err != nil {
 			return err
 		}
-		f, err := b.measure(s, func() ([]time.Duration, time.Duration, error) { return browser.weeks(ctx, b.each) })
-		r[phase{kind + weekPage, 1}] = f
-		return err
+		for page, view := range map[string]string{weekPage: "week", monthPage: "month"} {
+			f, err := b.measure(s, func() ([]time.Duration, time.Duration, error) { return browser.calendars(ctx, view, b.each) })
+			if err != nil {
+				return err
+			}
+			r[phase{kind + page, 1}] = f
+		}
+		return nil
 	})
 }
 
@@ -158,13 +164,13 @@ func signIn(ctx context.Context, s *server) (*browser, error) {
 	return br, resp.Body.Close()
 }
 
-// weeks loads the pages of weeks, one after the other.
-func (br *browser) weeks(ctx context.Context, each time.Duration) ([]time.Duration, time.Duration, error) {
+// calendars loads a view's pages around one week after the other.
+func (br *browser) calendars(ctx context.Context, view string, each time.Duration) ([]time.Duration, time.Duration, error) {
 	began := time.Now()
 	var took []time.Duration
 	for n := 0; time.Since(began) < each; n++ {
 		at := time.Now()
-		if err := br.week(ctx, readable.weekly(n).from); err != nil {
+		if err := br.calendar(ctx, view, readable.weekly(n).from); err != nil {
 			return nil, 0, err
 		}
 		took = append(took, time.Since(at))
@@ -172,8 +178,8 @@ func (br *browser) weeks(ctx context.Context, each time.Duration) ([]time.Durati
 	return took, time.Since(began), nil
 }
 
-func (br *browser) week(ctx context.Context, monday time.Time) error {
-	link := "http://" + br.host + "/calendar?view=week&zone=UTC&date=" + monday.Format(time.DateOnly)
+func (br *browser) calendar(ctx context.Context, view string, monday time.Time) error {
+	link := "http://" + br.host + "/calendar?view=" + view + "&zone=UTC&date=" + monday.Format(time.DateOnly)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, link, http.NoBody)
 	if err != nil {
 		return err
@@ -187,7 +193,7 @@ func (br *browser) week(ctx context.Context, monday time.Time) error {
 		return err
 	}
 	if resp.StatusCode != http.StatusOK || !strings.Contains(string(body), "First visit") {
-		return fmt.Errorf("the calendar answered %d, with %d bytes and without the week's bookings", resp.StatusCode, len(body))
+		return fmt.Errorf("the calendar answered %d, with %d bytes and without the bookings", resp.StatusCode, len(body))
 	}
 	return nil
 }

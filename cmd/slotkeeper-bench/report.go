@@ -26,9 +26,17 @@ func phases() []phase {
 	group(embedded, embeddedCopies)
 	group(embeddedMixed)
 	for _, kind := range []string{postgresKind, sqliteKind} {
-		for _, name := range []string{weekByStore, weekByHand, slotsByStore, slotsByHand, weekPage} {
+		for _, name := range []string{weekByStore, weekByHand, slotsByStore, slotsByHand, weekPage, monthPage} {
 			all = append(all, phase{kind + name, 1})
 		}
+	}
+	for _, kind := range []string{postgresKind, sqliteKind} {
+		for _, p := range auditPages() {
+			all = append(all, auditPhase(kind, p))
+		}
+	}
+	for _, kind := range []string{postgresKind, sqliteKind} {
+		all = append(all, phase{kind + quietAcks, several}, phase{kind + replayAcks, several})
 	}
 	for _, name := range []string{young, grown, embeddedYoung, embeddedGrown} {
 		all = append(all, phase{name, several})

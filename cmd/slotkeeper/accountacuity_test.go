@@ -144,6 +144,7 @@ func (o *acuityOffice) before(t *testing.T) {
 // it goes on, and ends.
 func TestBackfillGoesOn(t *testing.T) {
 	t.Parallel()
+	long(t)
 	o := newAcuityOffice(t)
 	o.before(t)
 	l := newLife(t, "", o)

@@ -87,6 +87,7 @@ func visitorNamed(n int) (name, email string) {
 // end all is here as it is there.
 func TestAccountsEndToEnd(t *testing.T) {
 	t.Parallel()
+	long(t)
 	for name, open := range map[string]func(*testing.T) office{
 		"calendly": newCalendlyOffice, "calcom": newCalcomOffice, "acuity": newAcuityOffice,
 	} {

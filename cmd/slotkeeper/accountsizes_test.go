@@ -131,6 +131,7 @@ func (l *large) withinLimits(t *testing.T, most int, per time.Duration) {
 // which has no pages, and compares it.
 func TestAcuityFullDay(t *testing.T) {
 	t.Parallel()
+	long(t)
 	for _, many := range []int{100, 250} {
 		t.Run(strconv.Itoa(many), func(t *testing.T) {
 			t.Parallel()
@@ -181,6 +182,7 @@ func bookAt(t *testing.T, ac *acuitytest.Server, n int, calendar int64, at time.
 // calendar, forty bookings.
 func TestCalendlyLargeGroup(t *testing.T) {
 	t.Parallel()
+	long(t)
 	const many = 40
 	c := newLargeCalendly(t)
 	l := newLarge(t, "", c, c.Front)
@@ -234,6 +236,7 @@ func newLargeCalendly(t *testing.T) *calendlytest.Server {
 // booking of its own.
 func TestCalcomLongSeries(t *testing.T) {
 	t.Parallel()
+	long(t)
 	const many = 52
 	c := newLargeCalcom(t)
 	l := newLarge(t, "", c, c.Front)
@@ -273,10 +276,8 @@ func newLargeCalcom(t *testing.T) *calcomtest.Server {
 // limits, while others' webhooks are acknowledged.
 func TestLargeImport(t *testing.T) {
 	t.Parallel()
-	many, calm := 5000, 100
-	if testing.Short() {
-		many, calm = 200, 20
-	}
+	long(t)
+	const many, calm = 5000, 100
 	hour := func(n int) time.Time { return firstHour().Add(time.Duration(n) * time.Hour) }
 	for _, one := range []struct {
 		name        string

@@ -181,6 +181,7 @@ func TestAcuityAppointments(t *testing.T) {
 // TestAcuityGone cancels what Acuity knows no more, but only when it says so twice.
 func TestAcuityGone(t *testing.T) {
 	t.Parallel()
+	long(t)
 	s := newStudio(t, "")
 	id, posts, err := s.Book(visitor, 1, 1, monday)
 	if err != nil {
@@ -199,6 +200,7 @@ func TestAcuityGone(t *testing.T) {
 // TestAcuityBurst pokes for one appointment many times, which makes few fetches.
 func TestAcuityBurst(t *testing.T) {
 	t.Parallel()
+	long(t)
 	onBothStudios(t, func(t *testing.T, s studio) {
 		id, posts, err := s.Book(visitor, 1, 1, monday)
 		if err != nil {
@@ -239,12 +241,10 @@ func TestAcuityBurst(t *testing.T) {
 // stay within Acuity's limits.
 func TestAcuityMany(t *testing.T) {
 	t.Parallel()
+	long(t)
 	// Fast enough not to last, and slow enough that the limit holds it up too.
 	s := newStudioAt(t, "", 10)
-	many := 2000
-	if testing.Short() {
-		many = 100
-	}
+	const many = 2000
 	var all []apitest.Post
 	var ids []int64
 	for i := range many {
@@ -331,6 +331,7 @@ func (s studio) withinLimits(t *testing.T) {
 // dead, kept with the reason, and counted; nothing is dropped silently.
 func TestAcuityGivenUp(t *testing.T) {
 	t.Parallel()
+	long(t)
 	s := newStudioAt(t, "", 20_000)
 	s.Set(apitest.Unauthorized)
 	_, posts, err := s.Book(visitor, 1, 1, monday)

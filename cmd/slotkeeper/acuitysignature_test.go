@@ -13,6 +13,7 @@ import (
 // nothing is left.
 func TestAcuitySignatures(t *testing.T) {
 	t.Parallel()
+	long(t)
 	var m struct {
 		Key   string `json:"api_key"`
 		Cases []struct{ Name, Body, Signature string }

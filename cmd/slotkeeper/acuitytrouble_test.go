@@ -21,12 +21,10 @@ import (
 // Acuity says it last, and Acuity is never asked too often.
 func TestAcuityTrouble(t *testing.T) {
 	t.Parallel()
+	long(t)
 	onBothStudios(t, func(t *testing.T, s studio) {
 		d := newDay(t, s)
-		calm, bad := 100, 200 // five minutes, and ten
-		if testing.Short() {
-			calm, bad = 10, 40
-		}
+		const calm, bad = 100, 200 // five minutes, and ten
 		d.during(t, "before", calm, func(int) {})
 		asked := len(s.Requests())
 		troubles := []apitest.Trouble{apitest.Hanging, apitest.Limited, apitest.Blocked, apitest.Garbage, apitest.Cut}
@@ -35,7 +33,7 @@ func TestAcuityTrouble(t *testing.T) {
 			if i%part == 0 {
 				s.Set(troubles[i/part])
 			}
-			if i == part/2 && !testing.Short() {
+			if i == part/2 {
 				d.crash(t)
 			}
 		})

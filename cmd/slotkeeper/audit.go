@@ -15,7 +15,7 @@ import (
 )
 
 func (c *cli) auditCommand() *cobra.Command {
-	return group("audit", "Read the audit log of bookings", c.auditExport())
+	return group("audit", "Read and check the audit log of bookings", c.auditExport(), c.auditVerify())
 }
 
 // auditFlags are the filters of an export, as they were typed.

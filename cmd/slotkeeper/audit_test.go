@@ -16,6 +16,7 @@ import (
 // what each filter leaves.
 func TestAuditExport(t *testing.T) {
 	t.Parallel()
+	long(t)
 	onBoth(t, func(t *testing.T, s *server) {
 		a, b := s.connect(t, "generic"), s.connect(t, "generic")
 		book := func(c connected, kind, id string, said, hour int) {

@@ -16,6 +16,7 @@ import (
 // that moves ends in one chain, whatever came first.
 func TestOldCalendlyBodies(t *testing.T) {
 	t.Parallel()
+	long(t)
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		oldBodies(t, "")

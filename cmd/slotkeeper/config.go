@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"slotkeeper/booking"
 	"slotkeeper/booking/account"
 	"slotkeeper/booking/intake"
 	"slotkeeper/booking/vault"
@@ -58,6 +59,10 @@ type config struct {
 	// CalendlyApp and AcuityApp are this installation's OAuth apps there.
 	CalendlyApp, AcuityApp account.App
 
+	// KeepTexts are the periods of retention, and keep is what they say.
+	KeepTexts keepTexts
+
+	keep      booking.Keep
 	private   providers.AllowedHosts
 	publicURL *url.URL
 	proxies   []netip.Prefix
@@ -89,6 +94,7 @@ func (c *config) bind(f *pflag.FlagSet, getenv func(string) string) {
 	f.StringVar(&c.CalendlyApp.Base, "calendly-auth-url", env("CALENDLY_AUTH_URL", ""), "where Calendly authorises, if not at its own host (SLOTKEEPER_CALENDLY_AUTH_URL)")
 	f.StringVar(&c.AcuityApp.ID, "acuity-client-id", env("ACUITY_CLIENT_ID", ""), "this installation's OAuth app at Acuity (SLOTKEEPER_ACUITY_CLIENT_ID)")
 	f.StringVar(&c.AcuityApp.Base, "acuity-auth-url", env("ACUITY_AUTH_URL", ""), "where Acuity authorises, if not at its own host (SLOTKEEPER_ACUITY_AUTH_URL)")
+	c.KeepTexts.bind(f, env)
 	c.CalendlyApp.Secret = env("CALENDLY_CLIENT_SECRET", "")
 	c.CalendlyApp.SigningKey = env("CALENDLY_SIGNING_KEY", "")
 	c.AcuityApp.Secret = env("ACUITY_CLIENT_SECRET", "")
@@ -163,6 +169,9 @@ func (c *config) validate() error {
 	if c.private, err = providers.ParseAllowedHosts(c.AllowPrivateHosts); err != nil {
 		errs = append(errs, fmt.Errorf("SLOTKEEPER_ALLOW_PRIVATE_HOSTS: %w", err))
 	}
+	if c.keep, err = c.KeepTexts.parse(); err != nil {
+		errs = append(errs, err)
+	}
 	if c.publicURL, err = c.public(); err != nil {
 		errs = append(errs, err)
 	}
@@ -227,3 +236,6 @@ func (c *config) database() string {
 
 // file is the embedded database's.
 func (c *config) file() string { return filepath.Join(c.DataDir, "slotkeeper.db") }
+
+// keyFile is the key's, when it is not given.
+func (c *config) keyFile() string { return filepath.Join(c.DataDir, "secret.key") }

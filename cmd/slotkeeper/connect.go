@@ -133,16 +133,16 @@ func (c *cli) connectAccount(ctx context.Context, inst *installation, conn provi
 
 // connectError says what to do about an account that could not be connected.
 func connectError(provider string, err error) error {
-	remedy := map[account.Cause]string{
+	remedy, known := map[account.Cause]string{
 		account.CauseCredentials: "the key or token is not accepted: make a new one at " + provider + " and try again",
-		account.CauseForbidden:   "the key or token is accepted, but may not do this: use one of an administrator, with all the scopes that docs/connecting.md names",
 		account.CauseNoAPI:       "there is no such API at this address: check --api-url",
-		account.CauseUnreachable: provider + " does not answer: check --api-url and this machine's way out",
-		account.CausePrivate:     "its address is private: name the host in SLOTKEEPER_ALLOW_PRIVATE_HOSTS if it is yours",
-		account.CauseLimited:     provider + " asks to come back later: try again in some minutes",
-		account.CauseProvider:    provider + " fails at the moment: try again later",
+		account.CauseUnreachable: provider + " does not answer, or breaks off: check --api-url and this machine's way out",
+		account.CausePrivate:     "its address is private: name the host in " + providers.PrivateHostsSetting + " if it is yours",
 		account.CauseCannotAsk:   "--subscribe, --backfill and --reconnect need what the account is asked with: --api-token, or --api-user and --api-key",
 	}[account.CauseOf(err)]
+	if !known {
+		remedy = account.Remedy(provider, err)
+	}
 	if remedy == "" {
 		return err
 	}
@@ -224,12 +224,17 @@ func (c *cli) newConnection(provider, name, apiURL string, keys func(*providers.
 	if conn.Secrets.Current == "" {
 		conn.Secrets.Current, made = account.NewSecret(), true
 	}
-	return conn, made, checkSecret(conn.Secrets.Current)
+	flag := "--signing-secret"
+	if _, own := adapter.(providers.OwnKey); own {
+		flag = "--api-key" // it is what posts are signed with
+	}
+	return conn, made, checkSecret(flag, conn.Secrets.Current)
 }
 
-func checkSecret(s string) error {
+// checkSecret refuses a secret under the name of the flag that it was given with.
+func checkSecret(flag, s string) error {
 	if len(s) < 16 {
-		return &booking.InvalidError{Field: "--signing-secret", Detail: "it is shorter than 16 characters: whoever guesses it can book and cancel"}
+		return &booking.InvalidError{Field: flag, Detail: "it is shorter than 16 characters: whoever guesses it can book and cancel"}
 	}
 	return nil
 }

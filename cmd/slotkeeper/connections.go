@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"text/tabwriter"
@@ -15,7 +16,7 @@ import (
 
 func (c *cli) connectionsCommand() *cobra.Command {
 	return group("connections", "List connections, compare them with their providers, change their secrets, end them",
-		c.connectionsList(), c.connectionsTest(), c.connectionsSync(), c.connectionsBackfill(), c.connectionsRotate(), c.connectionsDisconnect())
+		c.connectionsList(), c.connectionsTest(), c.connectionsSync(), c.connectionsBackfill(), c.connectionsStop(), c.connectionsRotate(), c.connectionsDisconnect())
 }
 
 func (c *cli) connectionsList() *cobra.Command {
@@ -68,55 +69,54 @@ with the new one: what it signs with now would no longer be accepted.`,
 		if err != nil {
 			return err
 		}
+		next, err := secret()
+		if err != nil {
+			return err
+		}
 		return c.withExisting(cmd.Context(), func(inst *installation) error {
 			conn, err := inst.store.Connection(cmd.Context(), id)
 			if err != nil {
 				return noConnection("connection", id, err)
 			}
-			out := c.connectionJSON(conn)
-			if *finish {
-				return c.withEngine(cmd.Context(), inst, func(e *engine) error {
-					if err := e.accounts.FinishRotation(cmd.Context(), id); err != nil {
-						return err
-					}
-					return c.printJSON(out)
-				})
-			}
-			if conn.SecretFixed(adapters(&c.cfg)[conn.Provider]) {
-				return &booking.ConflictError{Detail: "the provider signs with a key that is not ours to change: make another there, and give it with connect " + conn.Provider + " --reconnect " + conn.ID.String()}
-			}
-			if conn.Secrets.Previous != "" && !*force {
-				return &booking.ConflictError{Detail: "a rotation is under way: the provider may still sign with the secret before this one, which another rotation would forget. Enter the new secret there and run --finish, or --force if it was never entered"}
-			}
-			next, err := secret()
-			if err != nil {
-				return err
-			}
-			if conn.Subscription == providers.Registered {
-				if next != "" {
-					return &booking.InvalidError{Field: "--signing-secret", Detail: "the webhook is registered by us, and gets a secret that is made here"}
+			return c.withEngine(cmd.Context(), inst, func(e *engine) error {
+				out := c.connectionJSON(conn)
+				if *finish {
+					err = account.Remedied(conn.Provider, e.accounts.FinishRotation(cmd.Context(), id))
+				} else {
+					out.SigningSecret, err = c.rotate(cmd.Context(), e, conn, next, *force)
 				}
-				return c.withEngine(cmd.Context(), inst, func(e *engine) error {
-					if err := e.accounts.Rotate(cmd.Context(), id); err != nil {
-						return err
-					}
-					return c.printJSON(out)
-				})
-			}
-			if next == "" {
-				next = account.NewSecret()
-				out.SigningSecret = next
-			}
-			if err := checkSecret(next); err != nil {
-				return err
-			}
-			if err := inst.store.RotateSecret(cmd.Context(), id, next); err != nil {
-				return err
-			}
-			return c.printJSON(out)
+				if err != nil {
+					return err
+				}
+				return c.printJSON(out)
+			})
 		})
 	}
 	return cmd
+}
+
+// rotate gives a connection a new secret, and tells it where it was made here for a
+// person to enter.
+func (c *cli) rotate(ctx context.Context, e *engine, conn providers.Connection, next string, force bool) (made string, err error) {
+	switch {
+	case conn.DisconnectedAt != nil:
+		return "", &booking.ConflictError{Detail: "the connection is disconnected, and takes no posts: connect it again with connect " + conn.Provider + " --reconnect " + conn.ID.String()}
+	case conn.SecretFixed(e.adapters[conn.Provider]):
+		return "", &booking.ConflictError{Detail: "the provider signs with a key that is not ours to change: make another there, and give it with connect " + conn.Provider + " --reconnect " + conn.ID.String()}
+	case conn.Secrets.Previous != "" && !force:
+		return "", &booking.ConflictError{Detail: "a rotation is under way: the provider may still sign with the secret before this one, which another rotation would forget. Enter the new secret there and run --finish, or --force if it was never entered"}
+	case conn.Subscription == providers.Registered && next != "":
+		return "", &booking.InvalidError{Field: "--signing-secret", Detail: "the webhook is registered by us, and gets a secret that is made here"}
+	case conn.Subscription == providers.Registered:
+		return "", account.Remedied(conn.Provider, e.accounts.Rotate(ctx, conn.ID))
+	case next == "":
+		next = account.NewSecret()
+		made = next
+	}
+	if err := checkSecret("--signing-secret", next); err != nil {
+		return "", err
+	}
+	return made, e.accounts.RotateByHand(ctx, conn.ID, next, force)
 }
 
 // noConnection says where to look when there is none of an id.

@@ -80,6 +80,7 @@ func (h hops) ends(t *testing.T, name account.HopName, says string) {
 // it is ignored and makes no connection look alive.
 func TestConnectionsTest(t *testing.T) {
 	t.Parallel()
+	long(t)
 	onBoth(t, func(t *testing.T, s *server) {
 		key := s.token(t, "operate")
 		for _, args := range [][]string{

@@ -15,6 +15,7 @@ import (
 	"slotkeeper/booking/access"
 	"slotkeeper/booking/vault"
 	"slotkeeper/providers"
+	"slotkeeper/providers/calcom/calcomtest"
 	"slotkeeper/web"
 )
 
@@ -45,12 +46,21 @@ the end. No database URL or key of yours is used.`,
 				return err
 			}
 			defer func() { err = errors.Join(err, ac.Close()) }()
+			cal, err := c.playCalcom(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, cal.Close()) }()
+			if c.cfg.private, err = demoHosts(ac.URL(), cal.URL()); err != nil {
+				return err
+			}
 			return c.with(cmd.Context(), func(inst *installation) error {
 				return c.serve(cmd.Context(), inst, slog.New(slog.DiscardHandler), func(ctx context.Context) error {
 					if err := c.tellAcuity(ctx, inst, ac); err != nil {
 						return err
 					}
-					return c.tell(ctx, inst)
+					go keepTelling(ctx, ac)
+					return c.tell(ctx, inst, cal)
 				})
 			})
 		},
@@ -58,7 +68,7 @@ the end. No database URL or key of yours is used.`,
 }
 
 // tell posts the demo's story to the running server and prints the way in.
-func (c *cli) tell(ctx context.Context, inst *installation) error {
+func (c *cli) tell(ctx context.Context, inst *installation, cal *calcomtest.Server) error {
 	conns, err := c.demoConnections(ctx, inst)
 	if err != nil {
 		return err
@@ -94,12 +104,20 @@ func (c *cli) tell(ctx context.Context, inst *installation) error {
 	fmt.Fprintf(c.stdout, `
 Acuity, played by us, was asked for what its posts only hinted at.
 Posted %d signed deliveries: %d processed, %d copies known, %d conflict, %d refused, %d waiting, %d said nothing new.
-The calendar shows the double booking that was refused its slot; Audit shows why.
+The calendar shows the double bookings that were refused their slot; Audit shows why.
+
+To try:
+  Cancel at the provider: in Conflicts, cancel Nadia Rahman at Acuity. Aiko Tanaka then
+  gets the slot by herself. Only Acuity has an API here; the other connections take posts.
+  Accept an overlap: in Conflicts, choose one and give a reason.
+  Connect an account: Connections, Connect Cal.com, "self-hosted":
+      API address  %s
+      API key      %s
 
     %s%s
 
 The link signs in once. Stop with Ctrl-C; nothing is kept.
-`, sum(counts), counts["processed"], counts["duplicate"], counts["conflict"], counts["rejected"], counts["waiting"], counts["unchanged"], c.cfg.publicURL, web.LinkPath(link))
+`, sum(counts), counts["processed"], counts["duplicate"], counts["conflict"], counts["rejected"], counts["waiting"], counts["unchanged"], cal.APIBase(), demoCalcomKey, c.cfg.publicURL, web.LinkPath(link))
 	return nil
 }
 

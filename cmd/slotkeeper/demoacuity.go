@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"time"
 
 	"slotkeeper/booking"
@@ -18,20 +17,17 @@ import (
 const (
 	demoAcuityUser = "12345678"
 	demoAcuityKey  = "demo-acuity-key-0123456789"
+	// demoTold is how soon Acuity tells of what was changed through its API.
+	demoTold = time.Second
 )
 
-// playAcuity serves the stand-in and lets calls go to it.
+// playAcuity serves the stand-in.
 func (c *cli) playAcuity(ctx context.Context) (*acuitytest.Server, error) {
 	ac := acuitytest.New(acuitytest.Options{UserID: demoAcuityUser, APIKey: demoAcuityKey, Now: c.now})
 	if err := ac.Start(ctx); err != nil {
 		return nil, err
 	}
-	at, err := url.Parse(ac.URL())
-	if err != nil {
-		return nil, err
-	}
-	c.cfg.private, err = providers.ParseAllowedHosts(at.Host)
-	return ac, err
+	return ac, nil
 }
 
 // tellAcuity connects the stand-in and books at it: an hour that is moved, a
@@ -56,6 +52,24 @@ func (c *cli) tellAcuity(ctx context.Context, inst *installation, ac *acuitytest
 		return err
 	}
 	return untilSettled(ctx, inst)
+}
+
+// keepTelling sends what the stand-in has to tell of what is done through its API,
+// until ctx ends: a booking that is canceled there changes here by its webhook.
+func keepTelling(ctx context.Context, ac *acuitytest.Server) {
+	tick := time.NewTicker(demoTold)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if due := ac.Due(); len(due) > 0 {
+			// What cannot be delivered is lost, as with a provider that gives up.
+			_, _ = ac.Sender(http.DefaultClient).Send(ctx, due...)
+		}
+	}
 }
 
 func bookAtAcuity(ac *acuitytest.Server, d demoDay) ([]apitest.Post, error) {
@@ -83,6 +97,10 @@ func bookAtAcuity(ac *acuitytest.Server, d demoDay) ([]apitest.Post, error) {
 		if _, err := book(name, "Novak", 2, d.at(17, 0)); err != nil {
 			return nil, err
 		}
+	}
+	// Another is booked into this hour elsewhere.
+	if _, err := book("Nadia", "Rahman", 1, d.at(11, 0)); err != nil {
+		return nil, err
 	}
 	gone, err := book("Oscar", "Lind", 1, d.at(15, 0))
 	if err != nil {

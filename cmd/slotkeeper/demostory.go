@@ -52,7 +52,7 @@ func demoStory(now time.Time) []demoPost {
 	}
 
 	// A plain booking, delivered three times.
-	say("calcom", 2, d.calcom("BOOKING_CREATED", "harbour-0001", "ACCEPTED", 300, "Intro call", maren, "Priya Raman", d.at(10, 0), d.at(10, 30), nil))
+	say("calcom", 2, d.calcom("BOOKING_CREATED", "harbour-0001", "ACCEPTED", 300, "Intro call", maren, "Priya Raman", d.at(10, 0), d.at(10, 30)))
 	// The same hour of the same host, taken by another provider.
 	say("calendly", 0, d.calendly("invitee.created", "1001", "1001", 240, "First visit", "Kofi Mensah", d.at(10, 0), d.at(10, 45), 1, nil, maren))
 	// A cancel overtakes its create: the slot stays free.
@@ -71,8 +71,8 @@ func demoStory(now time.Time) []demoPost {
 	// A collective: both hosts are busy.
 	say("calendly", 0, d.calendly("invitee.created", "4001", "4001", 60, "Case conference", "Noor Haddad", d.at(12, 0), d.at(13, 0), 1, nil, maren, theo))
 	// Requests that wait for the host.
-	say("calcom", 0, d.calcom("BOOKING_REQUESTED", "harbour-0002", "PENDING", 50, "Consultation", theo, "Mira Santoso", d.at(9, 0), d.at(9, 45), nil))
-	say("calcom", 0, next.calcom("BOOKING_CREATED", "harbour-0003", "ACCEPTED", 40, "Consultation", theo, "Budi Hartono", next.at(9, 30), next.at(10, 15), nil))
+	say("calcom", 0, d.calcom("BOOKING_REQUESTED", "harbour-0002", "PENDING", 50, "Consultation", theo, "Mira Santoso", d.at(9, 0), d.at(9, 45)))
+	say("calcom", 0, next.calcom("BOOKING_CREATED", "harbour-0003", "ACCEPTED", 40, "Consultation", theo, "Budi Hartono", next.at(9, 30), next.at(10, 15)))
 	// A no-show of a booking that nobody told of yet: it waits.
 	say("calcom", 0, map[string]any{
 		"triggerEvent": "BOOKING_NO_SHOW_UPDATED", "createdAt": iso(d.ago(30)),
@@ -83,6 +83,8 @@ func demoStory(now time.Time) []demoPost {
 	})
 	// The front desk's own system.
 	say("generic", 0, d.generic("invitee.created", "desk-1", 20, "Blood test", "Treatment room 2", "Ines Duarte", d.at(10, 0), d.at(10, 20)))
+	// An hour that Acuity has given away: the one that can be canceled from here.
+	say("calcom", 0, next.calcom("BOOKING_CREATED", "harbour-0004", "ACCEPTED", 18, "Consultation", theo, "Aiko Tanaka", next.at(11, 15), next.at(12, 0)))
 	say("generic", 0, next.generic("invitee.created", "desk-2", 15, "Blood test", "Treatment room 2", "Yusuf Demir", next.at(11, 0), next.at(11, 20)))
 	return out
 }
@@ -108,12 +110,12 @@ func person(name string) string {
 	return string(b) + "@mail.example"
 }
 
-func (d demoDay) calcom(trigger, uid, status string, ago int, title string, host demoHost, who string, from, to time.Time, seats *int) map[string]any {
+func (d demoDay) calcom(trigger, uid, status string, ago int, title string, host demoHost, who string, from, to time.Time) map[string]any {
 	return map[string]any{
 		"triggerEvent": trigger, "createdAt": iso(d.ago(ago)),
 		"payload": map[string]any{
 			"uid": uid, "title": title + " with " + who, "type": "visit", "status": status,
-			"startTime": iso(from), "endTime": iso(to), "seatsPerTimeSlot": seats,
+			"startTime": iso(from), "endTime": iso(to), "seatsPerTimeSlot": nil,
 			"organizer": map[string]any{"name": host.name, "email": host.email, "timeZone": "Europe/Berlin"},
 			"attendees": []any{map[string]any{"name": who, "email": person(who), "timeZone": "Europe/Berlin"}},
 			"location":  "Harbour Street 12",

@@ -118,6 +118,7 @@ func (d *doctor) examine(ctx context.Context) {
 // opened makes the checks that need the store as the server has it.
 func (d *doctor) opened(ctx context.Context, db *store.Diagnosis, v *vault.Vault) {
 	err := d.withoutMigrating(ctx, v, func(inst *installation) error {
+		d.add(d.retention(ctx, inst))
 		return d.withEngine(ctx, inst, func(e *engine) error {
 			return d.connections(ctx, db, inst, e.accounts)
 		})

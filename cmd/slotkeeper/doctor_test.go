@@ -92,6 +92,7 @@ func (e examination) failed() []string {
 // the other.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
+	long(t)
 	onBoth(t, func(t *testing.T, s *server) {
 		if err := os.Chmod(s.dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -205,6 +206,7 @@ func TestDoctorMakesNothing(t *testing.T) {
 // revoked: both are told, and nothing is registered anew behind one's back.
 func TestDoctorOfAnAccount(t *testing.T) {
 	t.Parallel()
+	long(t)
 	onBoth(t, func(t *testing.T, s *server) {
 		const token = "calendly-token-0123456789"
 		c := calendlytest.New(calendlytest.Options{Token: token, Tempo: acuityTempo, Now: time.Now})
@@ -258,6 +260,7 @@ func TestDoctorOfAnAccount(t *testing.T) {
 // the server is another, which doctor finds nothing wrong with.
 func TestALesserRole(t *testing.T) {
 	t.Parallel()
+	long(t)
 	database := migratetest.EmptyPostgres(t)
 	s := prepare(t, database)
 	s.run(t, "migrate", "up")

@@ -24,6 +24,7 @@ type engine struct {
 	intake   *intake.Intake
 	queue    *work.Queue
 	accounts *account.Accounts
+	replays  *work.Replays
 	client   *http.Client
 }
 
@@ -41,11 +42,15 @@ func (c *cli) newEngine(inst *installation, log *slog.Logger, in intake.Options,
 		Now:  c.now, Log: log, Tempo: tempo,
 		Wake: func(ctx context.Context, run uuid.UUID) error { return e.queue.WakeRun(ctx, run) },
 	})
-	effects.Ready = e.accounts.Ready
+	effects.Cancel = e.accounts.Cancel
+	e.replays = work.NewReplays(work.ReplayOptions{
+		Store: inst.store, Intake: e.intake, Providers: e.adapters, EmailKey: inst.emailKey, Now: c.now, Log: log, Tempo: tempo,
+		Wake: func(ctx context.Context, replay uuid.UUID) error { return e.queue.WakeReplay(ctx, replay) },
+	})
 	var err error
 	e.queue, err = work.New(work.Options{
-		Store: inst.store, Intake: e.intake, Accounts: e.accounts, Providers: e.adapters, Client: e.client, EmailKey: inst.emailKey,
-		Now: c.now, Log: log, Tempo: tempo, Effects: effects,
+		Store: inst.store, Intake: e.intake, Accounts: e.accounts, Replays: e.replays, Providers: e.adapters, Client: e.client, EmailKey: inst.emailKey,
+		Now: c.now, Log: log, Tempo: tempo, Effects: effects, Keep: c.cfg.keep,
 	})
 	if err != nil {
 		e.intake.Stop()

@@ -123,10 +123,8 @@ func TestOddQueries(t *testing.T) {
 // others deliver.
 func TestOneHeavyDeliveryHoldsUpNobody(t *testing.T) {
 	t.Parallel()
-	waiting := 1500
-	if testing.Short() {
-		waiting = 100
-	}
+	long(t)
+	const waiting = 1500
 	onBoth(t, func(t *testing.T, s *server) {
 		a := s.connect(t, "generic")
 		a.must(t, genericBody("invitee.created", "block", "room 1", monday, monday, monday.Add(30*24*time.Hour)))

@@ -49,6 +49,14 @@ func testMain(m *testing.M) int {
 	return m.Run()
 }
 
+// long leaves a test to make test: make check runs what takes seconds.
+func long(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("make test runs it")
+	}
+}
+
 // onBoth runs a test on a server with the embedded database and on one with
 // PostgreSQL.
 func onBoth(t *testing.T, f func(t *testing.T, s *server)) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/google/uuid"
 
@@ -47,6 +46,9 @@ func (c *cli) open(ctx context.Context) (*installation, error) {
 		return nil, err
 	}
 	pepper, err := st.Installation(ctx, c.now())
+	if errors.Is(err, vault.ErrWrongKey) {
+		err = errors.Join(err, c.unfinishedRotation())
+	}
 	if err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
@@ -69,7 +71,7 @@ func (c *cli) key() ([]byte, error) {
 	if err := os.MkdirAll(c.cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data directory: %w", err)
 	}
-	path := filepath.Join(c.cfg.DataDir, "secret.key")
+	path := c.cfg.keyFile()
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && c.hasDatabase() {
 		// A new key could not read it, and might be taken for the lost one.
 		return nil, fmt.Errorf("%s is missing, but %s is there and needs it: put your copy of the key back, or give it in SLOTKEEPER_SECRET_KEY; nothing was changed", path, c.cfg.file())

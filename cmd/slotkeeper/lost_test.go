@@ -23,12 +23,10 @@ import (
 // afterwards it goes on by itself.
 func TestNothingAcknowledgedIsLost(t *testing.T) {
 	t.Parallel()
+	long(t)
 	rounds := 5
-	switch {
-	case os.Getenv("SLOTKEEPER_SOAK") != "":
+	if os.Getenv("SLOTKEEPER_SOAK") != "" {
 		rounds = 20
-	case testing.Short():
-		rounds = 1
 	}
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()

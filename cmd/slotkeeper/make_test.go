@@ -24,6 +24,7 @@ import (
 // repository, make, a look, and Ctrl-C.
 func TestMakeRunAndDemo(t *testing.T) {
 	t.Parallel()
+	long(t)
 	checkout := checkOut(t)
 	t.Run("help", func(t *testing.T) {
 		t.Parallel()
@@ -31,7 +32,7 @@ func TestMakeRunAndDemo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err, stderrOf(err))
 		}
-		for _, target := range []string{"run", "demo", "test", "check", "soak", "lint", "fmt", "fuzz", "build"} {
+		for _, target := range []string{"run", "demo", "test", "shots", "check", "soak", "lint", "fmt", "fuzz", "build"} {
 			if !strings.Contains(string(out), "make "+target+" ") {
 				t.Errorf("make does not tell of %s:\n%s", target, out)
 			}
@@ -72,7 +73,7 @@ func TestMakeRunAndDemo(t *testing.T) {
 			"SLOTKEEPER_PUBLIC_URL=https://bookings.example", "SLOTKEEPER_DATABASE_URL=postgres://nobody@nowhere.example/x")
 		link := m.waitFor(t, &m.stdout, regexp.MustCompile(`http://\S+/link/\S+`))
 		m.waitFor(t, &m.stdout, regexp.MustCompile(`Ctrl-C`))
-		if want := regexp.MustCompile(`Posted \d+ signed deliveries: \d+ processed, [1-9]\d* copies known, 1 conflict, 1 refused, 1 waiting`); !want.MatchString(m.stdout.String()) {
+		if want := regexp.MustCompile(`Posted \d+ signed deliveries: \d+ processed, [1-9]\d* copies known, 2 conflict, 1 refused, 1 waiting`); !want.MatchString(m.stdout.String()) {
 			t.Errorf("the demo says %s", &m.stdout)
 		}
 		if page, status := m.get(t, link); status != http.StatusOK || !strings.Contains(page, `method="post"`) {
@@ -127,7 +128,7 @@ func checkOut(t *testing.T) string {
 		switch {
 		case err != nil:
 			return err
-		case slices.Contains([]string{".git", "bin", "data"}, name):
+		case slices.Contains([]string{".git", "bin", "data", "shots"}, name):
 			return filepath.SkipDir
 		case d.IsDir():
 			return os.MkdirAll(filepath.Join(to, name), 0o755)

@@ -13,6 +13,7 @@ import (
 // for either go to the one that is left.
 func TestResourceCommands(t *testing.T) {
 	t.Parallel()
+	long(t)
 	onBoth(t, func(t *testing.T, s *server) {
 		a := s.connect(t, "generic")
 		book := func(id, resource string, hour, minute int) {

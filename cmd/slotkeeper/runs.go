@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"slotkeeper/booking"
+	"slotkeeper/booking/account"
 	"slotkeeper/providers"
 )
 
@@ -112,8 +113,12 @@ func (c *cli) run(ctx context.Context, id string, asJSON, detach bool, begin fun
 				return c.printJSON(newRunJSON(r))
 			}
 			c.printRun(r)
-			if r.Status == booking.RunFailed {
+			switch r.Status {
+			case booking.RunFailed:
 				return fmt.Errorf("the run failed: %s", r.Error)
+			case booking.RunStopped:
+				return errors.New("somebody stopped the run: what it had read stays")
+			case booking.RunRunning, booking.RunDone:
 			}
 			return nil
 		})
@@ -124,12 +129,12 @@ func (c *cli) run(ctx context.Context, id string, asJSON, detach bool, begin fun
 func (c *cli) runOnce(ctx context.Context, inst *installation, e *engine, conn providers.Connection, detach bool, begin func(*engine, providers.Connection) (booking.Run, error)) (booking.Run, error) {
 	r, err := begin(e, conn)
 	for err == nil && r.Status == booking.RunRunning && !detach {
-		r, err = c.workOn(ctx, inst, e, r)
+		r, err = c.workOn(ctx, inst, e, conn.Provider, r)
 	}
 	return r, err
 }
 
-func (c *cli) workOn(ctx context.Context, inst *installation, e *engine, r booking.Run) (booking.Run, error) {
+func (c *cli) workOn(ctx context.Context, inst *installation, e *engine, provider string, r booking.Run) (booking.Run, error) {
 	err := e.accounts.Work(ctx, r.ID)
 	var later *providers.LaterError
 	wait := runPoll
@@ -137,7 +142,7 @@ func (c *cli) workOn(ctx context.Context, inst *installation, e *engine, r booki
 	case errors.As(err, &later):
 		wait = providers.Tempo(c.cfg.Tempo).Wait(later.After)
 	case err != nil:
-		return r, err
+		return r, account.Remedied(provider, err)
 	}
 	if r, err = inst.store.Run(ctx, r.ID); err != nil || r.Status != booking.RunRunning {
 		return r, err
@@ -178,17 +183,89 @@ func (c *cli) connectionsDisconnect() *cobra.Command {
 			return err
 		}
 		return c.withExisting(cmd.Context(), func(inst *installation) error {
+			conn, err := inst.store.Connection(cmd.Context(), id)
+			if err != nil {
+				return noConnection("connection", id, err)
+			}
 			return c.withEngine(cmd.Context(), inst, func(e *engine) error {
 				left, err := e.accounts.Disconnect(cmd.Context(), id)
 				if err != nil {
-					return noConnection("connection", id, err)
+					return err
 				}
 				if left != nil {
-					fmt.Fprintf(c.stderr, "the webhook may be left at the provider: %v\n", left)
+					fmt.Fprintf(c.stderr, "the webhook may be left at the provider: %v\n", account.Remedied(conn.Provider, left))
 				}
 				return nil
 			})
 		})
 	}
 	return cmd
+}
+
+func (c *cli) connectionsStop() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "stop ID",
+		Short: "Stop what is being read of a connection: its import and its comparison",
+		Long: `Stop what is under way of a connection: the import, the comparison, or --run one of
+them. What was read stays. Whoever reads on finds out within half a minute. The next
+comparison begins by itself; an import begins anew with backfill.`,
+		Args: exactly(1),
+	}
+	asJSON := jsonFlag(cmd)
+	one := cmd.Flags().String("run", "", "the id of the only run to stop")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id, err := parseID("connection", args[0])
+		if err != nil {
+			return err
+		}
+		run, err := idOrNone("--run", *one)
+		if err != nil {
+			return err
+		}
+		return c.withExisting(cmd.Context(), func(inst *installation) error {
+			if _, err := inst.store.Connection(cmd.Context(), id); err != nil {
+				return noConnection("connection", id, err)
+			}
+			return c.withEngine(cmd.Context(), inst, func(e *engine) error {
+				stopped, err := c.stop(cmd.Context(), inst, e, id, run)
+				if err != nil {
+					return err
+				}
+				if *asJSON {
+					return c.printJSON(stopped)
+				}
+				for _, r := range stopped {
+					fmt.Fprintf(c.stdout, "%s %s of %s is stopped after %d pages\n", r.Kind, r.ID, r.From.Format(time.DateOnly), r.Pages)
+				}
+				return nil
+			})
+		})
+	}
+	return cmd
+}
+
+// stop stops a connection's runs that are under way, or the one that is named.
+func (c *cli) stop(ctx context.Context, inst *installation, e *engine, connection, run uuid.UUID) ([]*runJSON, error) {
+	open, err := inst.store.OpenRuns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []*runJSON
+	for _, r := range open {
+		if r.ConnectionID != connection || run != uuid.Nil && r.ID != run {
+			continue
+		}
+		stopped, err := e.accounts.StopRun(ctx, r.ID, booking.ActorSystem)
+		if ended := (*booking.ConflictError)(nil); errors.As(err, &ended) {
+			continue // by itself, meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, newRunJSON(stopped))
+	}
+	if len(out) == 0 {
+		return nil, &booking.ConflictError{Detail: "nothing is under way that could be stopped"}
+	}
+	return out, nil
 }

@@ -19,6 +19,7 @@ import (
 // that there is, and then looks wherever somebody else might.
 func TestSecretsStaySecret(t *testing.T) {
 	t.Parallel()
+	long(t)
 	onBoth(t, func(t *testing.T, s *server) {
 		signIn := s.withApp(t)
 		h := &hiding{server: s, token: s.token(t, "read"), accounts: map[string]connected{}}

@@ -54,10 +54,14 @@ const (
 	idleTimeout     = 2 * time.Minute
 	maxHeader       = 64 << 10
 	shutdownTimeout = 25 * time.Second
+	// answerTimeout is how long a request that was begun has at the end. It is longer
+	// than a webhook may take to be committed, alone after its set failed, and leaves
+	// time for the work under way; whoever has only half asked by then is cut off.
+	answerTimeout = 15 * time.Second
 )
 
-// serve runs until ctx ends: then it stops to listen, answers what it has read,
-// and commits what it has taken. ready is called once it listens.
+// serve runs until ctx ends: then it stops to listen, answers what it has read
+// within answerTimeout, and commits what it has taken. ready is called once it listens.
 func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, ready func(ctx context.Context) error) error {
 	metrics := web.NewMetrics(c.providerNames(), inst.store, c.now)
 	//nolint:contextcheck // a set's context is its own: a client that leaves cancels nobody
@@ -69,9 +73,10 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 	queue := e.queue
 
 	sessions := inst.store.WebSessions(c.now)
+	live := web.NewLive(inst.store, log)
 	handler, err := web.New(web.Deps{
-		Log: log, Now: c.now, Records: inst.store, Accounts: inst.accounts, Intake: e.intake, Effects: inst.store, Resources: inst.store, Overlaps: inst.store, Metrics: metrics,
-		Connect: e.accounts, Secrets: inst.store,
+		Log: log, Now: c.now, Records: inst.store, Accounts: inst.accounts, Intake: e.intake, Effects: inst.store, Resources: inst.store, Overlaps: inst.store, Replays: e.replays, Metrics: metrics, Live: live,
+		Connect: e.accounts, Senders: inst.store,
 		Providers: e.adapters, EmailKey: inst.emailKey, Sessions: sessions, PublicURL: c.cfg.publicURL,
 		TrustedProxies: c.cfg.proxies, Zone: time.Local, Version: version(), MetricsElsewhere: c.cfg.AdminListen != "",
 	})
@@ -102,9 +107,7 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 		})
 		group.Go(func() error {
 			<-ctx.Done()
-			stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
-			defer cancel()
-			return s.Shutdown(stop)
+			return shutDown(context.WithoutCancel(ctx), s, name, log)
 		})
 		return nil
 	}
@@ -120,6 +123,11 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 		sweepSessions(ctx, sessions, log)
 		return nil
 	})
+	group.Go(func() error {
+		tick := time.NewTicker(web.LiveInterval)
+		defer tick.Stop()
+		return live.Run(ctx, tick.C)
+	})
 	if err == nil && ready != nil {
 		group.Go(func() error { return ready(ctx) })
 	}
@@ -129,6 +137,19 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 	err = group.Wait()
 	log.InfoContext(ctx, "stopped", "reason", reasonOf(err))
 	return err
+}
+
+// shutDown lets a server answer what it has read, and closes the connections of those
+// who are not done with asking. That is no failure: a stranger could bring it about.
+func shutDown(ctx context.Context, s *http.Server, name string, log *slog.Logger) error {
+	stop, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	err := s.Shutdown(stop)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	log.WarnContext(ctx, "connections closed that did not come to an end", "listener", name, "waited", answerTimeout)
+	return s.Close()
 }
 
 // sweepSessions removes the sessions that have expired, every hour.

@@ -162,6 +162,7 @@ func (s *server) refuses(t *testing.T, args ...string) string {
 // works as before.
 func TestTheKeyIsNeeded(t *testing.T) {
 	t.Parallel()
+	long(t)
 	for name, database := range map[string]func(testing.TB) string{
 		"sqlite": func(testing.TB) string { return "" }, "postgres": migratetest.EmptyPostgres,
 	} {
@@ -238,9 +239,9 @@ func TestCommandsHaveHelp(t *testing.T) {
 		}
 	})
 	want := []string{
-		"", "audit", "audit export", "connect", "connections", "connections backfill", "connections disconnect", "connections list", "connections rotate", "connections sync", "connections test", "demo", "doctor", "migrate", "migrate status", "migrate up", "resources",
-		"resources list", "resources map", "resources merge", "resources rename", "resources split", "resources zone", "send", "serve", "token", "token create", "token list", "token revoke", "user", "user add",
-		"user disable", "user passwd", "version",
+		"", "audit", "audit export", "audit verify", "backup", "connect", "connections", "connections backfill", "connections disconnect", "connections list", "connections rotate", "connections stop", "connections sync", "connections test", "demo", "doctor", "erase", "key", "key rotate", "migrate", "migrate status", "migrate up", "replay", "resources",
+		"resources list", "resources map", "resources merge", "resources rename", "resources split", "resources zone", "restore", "send", "serve", "token", "token create", "token list", "token revoke", "user", "user add",
+		"user disable", "user enable", "user list", "user passwd", "version",
 	}
 	slices.Sort(paths)
 	if !slices.Equal(paths, want) {
@@ -255,6 +256,7 @@ func TestCommandsHaveHelp(t *testing.T) {
 // TestCommands runs what beside serve changes and lists an installation.
 func TestCommands(t *testing.T) {
 	t.Parallel()
+	long(t)
 	onBoth(t, func(t *testing.T, s *server) {
 		t.Run("migrate", func(t *testing.T) {
 			if out := s.run(t, "migrate", "up"); out != "0 migrations applied\n" {
@@ -323,7 +325,14 @@ func TestCommands(t *testing.T) {
 			if !s.signsIn(t, "front.desk", adminPassword) {
 				t.Error("the password that was set signs nobody in")
 			}
+			if out := s.run(t, "user", "list"); !strings.Contains(out, "front.desk") || !strings.Contains(out, "may sign in") {
+				t.Errorf("user list says %s", out)
+			}
+			s.refuses(t, "user", "enable", "front.desk")
 			s.run(t, "user", "disable", "front.desk")
+			if out := s.run(t, "user", "list", "--json"); !strings.Contains(out, `"disabled_at": "2`) || !strings.Contains(out, `"resources": null`) {
+				t.Errorf("user list says %s", out)
+			}
 			s.refuses(t, "user", "disable", "nobody")
 			if s.signsIn(t, "front.desk", adminPassword) {
 				t.Error("a disabled user signed in")

@@ -23,6 +23,7 @@ func TestUnsignedIsRefused(t *testing.T) {
 // in: until it is finished either key verifies, afterwards only the new one.
 func TestRotatedKeyIsRefused(t *testing.T) {
 	t.Parallel()
+	long(t)
 	onBoth(t, func(t *testing.T, s *server) {
 		for _, name := range []string{"calendly", "calcom", "generic"} {
 			t.Run(name, func(t *testing.T) { rotation(t, s.connect(t, name)) })

@@ -41,16 +41,17 @@ func (c *cli) tokenCreate() *cobra.Command {
 }
 
 type tokenJSON struct {
-	ID         uuid.UUID    `json:"id"`
-	Name       string       `json:"name"`
-	Scope      access.Scope `json:"scope"`
-	CreatedAt  time.Time    `json:"created_at"`
-	LastUsedAt *time.Time   `json:"last_used_at"`
-	RevokedAt  *time.Time   `json:"revoked_at"`
+	ID         uuid.UUID     `json:"id"`
+	Name       string        `json:"name"`
+	Scope      access.Scope  `json:"scope"`
+	CreatedBy  booking.Actor `json:"created_by"` // "" when nobody knows any more
+	CreatedAt  time.Time     `json:"created_at"`
+	LastUsedAt *time.Time    `json:"last_used_at"`
+	RevokedAt  *time.Time    `json:"revoked_at"`
 }
 
 func newTokenJSON(t access.Token) tokenJSON {
-	return tokenJSON{t.ID, t.Name, t.Scope, t.CreatedAt, t.LastUsedAt, t.RevokedAt}
+	return tokenJSON{t.ID, t.Name, t.Scope, t.CreatedBy, t.CreatedAt, t.LastUsedAt, t.RevokedAt}
 }
 
 func (c *cli) tokenList() *cobra.Command {

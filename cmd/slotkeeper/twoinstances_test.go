@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"slotkeeper/booking"
 	"slotkeeper/booking/store"
 	"slotkeeper/booking/vault"
 	"slotkeeper/migrations/migratetest"
@@ -53,6 +54,7 @@ type pair struct {
 // the other finishes.
 func TestTwoInstances(t *testing.T) {
 	t.Parallel()
+	long(t)
 	p := newPair(t)
 	for _, phase := range []struct {
 		name string
@@ -254,10 +256,16 @@ func (p *pair) settles(t *testing.T) {
 func (p *pair) refreshesOnce(t *testing.T) {
 	credentials := p.authorize(t)
 	st := p.first.store(t)
-	conn, err := st.Connection(t.Context(), p.id)
-	must(t, err)
-	conn.API = credentials
-	must(t, st.UpdateAccount(t.Context(), conn))
+	h := booking.Hold{By: uuid.New(), Until: time.Now().Add(time.Minute)}
+	waitFor(t, "the connection to be nobody's", func() error {
+		mine, err := st.TakeConnection(t.Context(), p.id, time.Now(), h)
+		if err == nil && !mine {
+			err = errors.New("somebody changes it")
+		}
+		return err
+	})
+	must(t, st.ChangeConnection(t.Context(), p.id, h.By, providers.Change{API: &credentials}))
+	must(t, st.LeaveConnection(t.Context(), p.id, h.By))
 	granted, _ := p.tokens()
 	const rounds = 3
 	for round := range rounds {

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"text/tabwriter"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -13,7 +15,7 @@ import (
 )
 
 func (c *cli) userCommand() *cobra.Command {
-	return group("user", "Add people, set passwords, lock people out", c.userAdd(), c.userPasswd(), c.userDisable())
+	return group("user", "Add people, set passwords, lock people out", c.userAdd(), c.userList(), c.userPasswd(), c.userDisable(), c.userEnable())
 }
 
 func (c *cli) userAdd() *cobra.Command {
@@ -71,6 +73,57 @@ func noUser(name string, err error) error {
 	return fmt.Errorf("user %s: %w", name, err)
 }
 
+type listedUserJSON struct {
+	ID   uuid.UUID   `json:"id"`
+	Name string      `json:"name"`
+	Role access.Role `json:"role"`
+	// Resources are what a limited viewer sees; null for who sees all.
+	Resources  []uuid.UUID `json:"resources"`
+	CreatedAt  time.Time   `json:"created_at"`
+	DisabledAt *time.Time  `json:"disabled_at"`
+}
+
+func newListedUserJSON(u access.User) listedUserJSON {
+	out := listedUserJSON{ID: u.ID, Name: u.Name, Role: u.Role, CreatedAt: u.CreatedAt, DisabledAt: u.DisabledAt}
+	if s := u.Scope(); s.Limited {
+		out.Resources = append([]uuid.UUID{}, s.Resources...)
+	}
+	return out
+}
+
+func (c *cli) userList() *cobra.Command {
+	cmd := &cobra.Command{Use: "list", Short: "List the users", Args: cobra.NoArgs}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return c.withExisting(cmd.Context(), func(inst *installation) error {
+			all, err := inst.accounts.Users(cmd.Context())
+			if err != nil {
+				return err
+			}
+			out := make([]listedUserJSON, 0, len(all))
+			for _, u := range all {
+				out = append(out, newListedUserJSON(u))
+			}
+			if *asJSON {
+				return c.printJSON(out)
+			}
+			w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
+			for _, u := range out {
+				sees, state := "sees all", "may sign in"
+				if u.Resources != nil {
+					sees = fmt.Sprintf("sees %d resources", len(u.Resources))
+				}
+				if u.DisabledAt != nil {
+					state = "disabled " + u.DisabledAt.Format(time.RFC3339)
+				}
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", u.ID, u.Name, u.Role, sees, state)
+			}
+			return w.Flush()
+		})
+	}
+	return cmd
+}
+
 func (c *cli) userPasswd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "passwd NAME", Short: "Set a user's password and end their sessions; it is read from the standard input unless given",
@@ -105,6 +158,21 @@ func (c *cli) userDisable() *cobra.Command {
 					return noUser(args[0], err)
 				}
 				fmt.Fprintln(c.stdout, "disabled")
+				return nil
+			})
+		},
+	}
+}
+
+func (c *cli) userEnable() *cobra.Command {
+	return &cobra.Command{
+		Use: "enable NAME", Short: "Let somebody in again who was locked out", Args: exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withExisting(cmd.Context(), func(inst *installation) error {
+				if err := inst.accounts.EnableUser(cmd.Context(), access.System, args[0]); err != nil {
+					return noUser(args[0], err)
+				}
+				fmt.Fprintln(c.stdout, "enabled")
 				return nil
 			})
 		},

@@ -56,6 +56,15 @@ func (p *Provider) List(ctx context.Context, client *http.Client, c providers.Co
 	return page, nil
 }
 
+// Reached is the day that a cursor begins.
+func (*Provider) Reached(cursor string) providers.Reached {
+	date, err := time.Parse(time.DateOnly, cursor)
+	if err != nil {
+		return providers.Reached{}
+	}
+	return providers.Reached{Until: date}
+}
+
 func dateOf(t time.Time) time.Time { return t.UTC().Truncate(day) }
 
 // instant is when an appointment begins; nil when it does not say, or not so that

@@ -43,7 +43,7 @@ type hook struct {
 func (*Provider) Hooks(ctx context.Context, client *http.Client, c providers.Connection, target string) ([]providers.Hook, error) {
 	found, err := hooksTo(ctx, client, c, target)
 	if err != nil {
-		return nil, manual(ctx, client, c, err)
+		return nil, manual(err)
 	}
 	return plain(found), nil
 }
@@ -75,14 +75,14 @@ func (*Provider) Subscribe(ctx context.Context, client *http.Client, c providers
 		}
 	}
 	if err != nil {
-		return nil, manual(ctx, client, c, err)
+		return nil, manual(err)
 	}
 	for i, h := range stands {
 		if h.ours(c.Secrets.Current) {
 			continue
 		}
 		if stands[i], err = adopt(ctx, client, c, h); err != nil {
-			return nil, manual(ctx, client, c, err)
+			return nil, manual(err)
 		}
 	}
 	return plain(stands), nil
@@ -134,12 +134,12 @@ func put(ctx context.Context, client *http.Client, c providers.Connection, r req
 func (*Provider) Unsubscribe(ctx context.Context, client *http.Client, c providers.Connection, target string) error {
 	found, err := hooksTo(ctx, client, c, target)
 	if err != nil {
-		return manual(ctx, client, c, err)
+		return manual(err)
 	}
 	for _, h := range found {
 		r := request{method: http.MethodDelete, path: "/webhooks/" + url.PathEscape(h.ID), version: bookingsVersion}
 		if _, err := send(ctx, client, c, r); err != nil && !errors.Is(err, providers.ErrGone) {
-			return manual(ctx, client, c, err)
+			return manual(err)
 		}
 	}
 	return nil
@@ -182,18 +182,14 @@ func readHook(v providers.Value) hook {
 	return h
 }
 
-// manual tells an API that lets nobody register webhooks, and one that lets not
-// this key, from a key that opens nothing any more.
-func manual(ctx context.Context, client *http.Client, c providers.Connection, err error) error {
+// manual tells an API that lets nobody register webhooks, and one that lets not this
+// key. A key that is not accepted opens nothing, here or elsewhere: it is not for a
+// person to enter a webhook by hand, but to give another key.
+func manual(err error) error {
 	switch {
 	case errors.Is(err, providers.ErrGone):
 		return &providers.ManualError{Why: "this Cal.com's API has no webhooks", Where: whereHooks}
-	case status(err) == http.StatusForbidden:
-	case status(err) == http.StatusUnauthorized:
-		if _, meErr := get(ctx, client, c, "/me", bookingsVersion); meErr != nil {
-			return err
-		}
-	default:
+	case status(err) != http.StatusForbidden:
 		return err
 	}
 	why := "the key may not register webhooks"

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"slotkeeper/booking"
@@ -23,9 +24,11 @@ const (
 
 // List reads a page of bookings in the order of their beginning. The API filters
 // by the end where we filter by the beginning: it is asked for more, and what
-// begins outside the window is dropped. The cursor is how many bookings to skip.
+// begins outside the window is dropped. The cursor is how many bookings to skip,
+// and in an ordered list when the last of them begins, for people.
 func (*Provider) List(ctx context.Context, client *http.Client, c providers.Connection, o providers.Origin, w providers.Window, cursor string, at time.Time) (providers.Page, error) {
-	skip, err := strconv.ParseUint("0"+cursor, 10, 31)
+	count, _, _ := strings.Cut(cursor, " ")
+	skip, err := strconv.ParseUint("0"+count, 10, 31)
 	if err != nil {
 		return providers.Page{}, fmt.Errorf("the cursor %q is none of ours", cursor)
 	}
@@ -64,7 +67,20 @@ func (*Provider) List(ctx context.Context, client *http.Client, c providers.Conn
 	if !order.past(w.To) {
 		page.Next = next(answer.Get("pagination"), int(skip), order.n)
 	}
+	if page.Next != "" && order.sorted && order.last != nil {
+		page.Next += " " + order.last.UTC().Format(time.RFC3339)
+	}
 	return page, nil
+}
+
+// Reached is when the last booking before a cursor begins.
+func (*Provider) Reached(cursor string) providers.Reached {
+	_, last, _ := strings.Cut(cursor, " ")
+	at, err := time.Parse(time.RFC3339, last)
+	if err != nil {
+		return providers.Reached{}
+	}
+	return providers.Reached{Until: at}
 }
 
 // next is the cursor of the page after one of n bookings. How many were skipped

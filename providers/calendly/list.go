@@ -64,7 +64,7 @@ func (a *api) list(ctx context.Context, o providers.Origin, w providers.Window, 
 			return page, nil // the next call begins with this event and meets the error again
 		}
 		page.Standings = append(page.Standings, read...)
-		progress, at.after = true, id
+		progress, at.after, at.until = true, id, begins(event)
 		if len(page.Standings) >= maxStandings {
 			page.Next = at.cursor()
 			return page, nil
@@ -118,6 +118,16 @@ func within(event providers.Value, w providers.Window) bool {
 	return start == nil || !start.Before(w.From) && start.Before(w.To)
 }
 
+// begins is when an event begins; "" when that cannot be read.
+func begins(event providers.Value) string {
+	var in providers.Fields
+	start := in.Time(event.Get("start_time"), "start_time")
+	if start == nil {
+		return ""
+	}
+	return start.UTC().Format(time.RFC3339)
+}
+
 func has(events providers.Value, id string) bool {
 	for e := range events.Items() {
 		if identity(e.Get("uri")) == id {
@@ -141,21 +151,22 @@ func (a *api) standings(ctx context.Context, o providers.Origin, id string, even
 }
 
 // position is how far the list was read: which events of whom, the API's token of the
-// page, and the last event of that page that was read.
-type position struct{ status, owner, token, after string }
+// page, and the last event of that page that was read. until is when the last event
+// begins, for people.
+type position struct{ status, owner, token, after, until string }
 
 func (p position) cursor() string {
 	if p.status == "" {
 		return ""
 	}
-	return url.Values{"status": {p.status}, "of": {p.owner}, "page": {p.token}, "after": {p.after}}.Encode()
+	return url.Values{"status": {p.status}, "of": {p.owner}, "page": {p.token}, "after": {p.after}, "until": {p.until}}.Encode()
 }
 
 // next is the position after a page; the zero position after the last.
 func (p position) next(token string) position {
 	switch {
 	case token != "":
-		return position{status: p.status, owner: p.owner, token: token}
+		return position{status: p.status, owner: p.owner, token: token, until: p.until}
 	case p.status == statusActive:
 		return position{status: statusCanceled, owner: p.owner}
 	}
@@ -167,11 +178,24 @@ func parsePosition(cursor string) (position, error) {
 	if err != nil {
 		return position{}, errBadCursor
 	}
-	p := position{status: v.Get("status"), owner: v.Get("of"), token: v.Get("page"), after: v.Get("after")}
+	p := position{status: v.Get("status"), owner: v.Get("of"), token: v.Get("page"), after: v.Get("after"), until: v.Get("until")}
 	if p.status != statusActive && p.status != statusCanceled ||
 		!userPath.MatchString(p.owner) && !organizationPath.MatchString(p.owner) ||
 		p.after != "" && !eventPath.MatchString(p.after) {
 		return position{}, errBadCursor
 	}
 	return p, nil
+}
+
+// Reached is when the last event before a cursor begins, and which events those are.
+func (*Provider) Reached(cursor string) providers.Reached {
+	p, err := parsePosition(cursor)
+	if err != nil {
+		return providers.Reached{}
+	}
+	out := providers.Reached{Canceled: p.status == statusCanceled}
+	if at, err := time.Parse(time.RFC3339, p.until); err == nil {
+		out.Until = at
+	}
+	return out
 }

@@ -33,7 +33,9 @@ if (live.size > 0) {
     wait = Math.min(wait * 1.2, 30000);
     if (document.hidden) return again();
     try {
-      const answer = await fetch(location.pathname, { headers: { Accept: "text/html" } });
+      // What a form was answered has an address that cannot be read again.
+      const address = live.keys().next().value.dataset.live || location.pathname;
+      const answer = await fetch(address, { headers: { Accept: "text/html" } });
       if (!answer.ok || answer.redirected) return again();
       const now = new DOMParser().parseFromString(await answer.text(), "text/html");
       for (const [part, shown] of live) {
@@ -53,6 +55,14 @@ if (live.size > 0) {
     again();
   };
   again();
+}
+
+// Ticking a box chooses the answer that the boxes belong to.
+for (const boxes of document.querySelectorAll("[data-chooses]")) {
+  boxes.addEventListener("change", (event) => {
+    const answer = document.getElementById(boxes.dataset.chooses);
+    if (answer && event.target.checked) answer.checked = true;
+  });
 }
 
 // A form that takes its time says so, and is sent once.

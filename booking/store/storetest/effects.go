@@ -16,6 +16,7 @@ import (
 	"slotkeeper/booking"
 	"slotkeeper/booking/access"
 	bt "slotkeeper/booking/bookingtest"
+	"slotkeeper/providers"
 )
 
 const operator booking.Actor = "user:0198c1f0-0000-7000-8000-000000000001"
@@ -28,6 +29,7 @@ func asked(at time.Time) access.Entry {
 // order of their names.
 func (b *Bench) group(t *testing.T) []booking.View {
 	t.Helper()
+	b.key(t, b.Conn["calendly"])
 	for i, who := range []string{"agus", "dewi", "rina"} {
 		b.Apply(t, bt.New(bt.Calendly, booking.KindCreated, who, i, bt.When("10:00", "11:00"), bt.With("putri"), bt.For(who), bt.In("class"), bt.Room(8)))
 	}
@@ -37,6 +39,12 @@ func (b *Bench) group(t *testing.T) []booking.View {
 		t.Fatalf("bookings %s", names(views))
 	}
 	return views
+}
+
+// key gives a connection something to call its API with.
+func (b *Bench) key(t *testing.T, connection uuid.UUID) {
+	t.Helper()
+	b.Change(t, connection, providers.Change{API: &providers.Credentials{Token: "a token of " + connection.String()}})
 }
 
 func (b *Bench) ask(t *testing.T, id uuid.UUID, confirm int) (booking.Effect, error) {
@@ -106,6 +114,10 @@ func testAskCancel(t *testing.T, b *Bench) {
 	if err != nil || len(list) != 1 || list[0].ID != e.ID {
 		t.Errorf("effects %+v: %v", list, err)
 	}
+	of, err := b.EffectsOf(t.Context(), []uuid.UUID{all[1].ID, all[0].ID, all[0].ID})
+	if err != nil || len(of) != 1 || len(of[all[0].ID]) != 1 || of[all[0].ID][0].ID != e.ID {
+		t.Errorf("effects of several %+v: %v", of, err)
+	}
 	var logged int
 	var sealed []byte
 	if err := b.SQL.QueryRowContext(t.Context(), "SELECT count(*) FROM admin_log WHERE action = 'booking.cancel_asked' AND subject = 'booking:"+all[0].ID.String()+"'").
@@ -140,6 +152,7 @@ func testCancelThrough(t *testing.T, b *Bench) {
 		return p.ConnectionID
 	}
 	first := b.Conn["calendly"]
+	b.key(t, first)
 	second, err := b.Connection(t.Context(), first)
 	if err != nil {
 		t.Fatal(err)
@@ -148,9 +161,7 @@ func testCancelThrough(t *testing.T, b *Bench) {
 	if err := b.CreateConnection(t.Context(), second); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Disconnect(t.Context(), first, Now); err != nil {
-		t.Fatal(err)
-	}
+	b.Change(t, first, providers.Change{Disconnected: &Now})
 	if got := through(); got != uuid.Nil {
 		t.Errorf("through %s, which knows nothing of it", got)
 	}
@@ -162,6 +173,110 @@ func testCancelThrough(t *testing.T, b *Bench) {
 	b.Apply(t, e)
 	if got := through(); got != second.ID {
 		t.Errorf("through %s", got)
+	}
+}
+
+// testKeyless offers no cancel through a connection that has nothing to call its API
+// with: it would be asked for, fail, and be tried again for hours. One that has is
+// taken where there is one, however late it was made.
+func testKeyless(t *testing.T, b *Bench) {
+	e := created("one", "10:00", "10:30")
+	b.Apply(t, e)
+	id, first := b.bookings(t, booking.Filter{})[0].ID, b.Conn["calendly"]
+	p, err := b.CancelPlan(t.Context(), id)
+	var cannot *booking.CannotCancelError
+	if err != nil || !p.Keyless || p.ConnectionID != first || !errors.As(p.Refuse(), &cannot) || !strings.Contains(cannot.Detail, "no API credentials") {
+		t.Errorf("plan %+v: %v", p, err)
+	}
+	if _, err := b.ask(t, id, 1); !errors.As(err, &cannot) {
+		t.Errorf("asked: %v", err)
+	}
+	if list, err := b.Effects(t.Context(), id); len(list) > 0 || err != nil {
+		t.Errorf("it stands nevertheless: %+v, %v", list, err)
+	}
+	keyless := func(want bool) {
+		t.Helper()
+		if all, err := b.KeylessConnections(t.Context()); err != nil || slices.Contains(all, first) != want {
+			t.Errorf("without a key are %v, %v", all, err)
+		}
+	}
+	keyless(true)
+	second, err := b.Connection(t.Context(), first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second.ID, second.API.Token, second.CreatedAt = uuid.New(), "a token", second.CreatedAt.Add(time.Hour)
+	if err := b.CreateConnection(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	keyless(false) // the page that says who is affected looks closer
+	b.Conn["calendly"] = second.ID
+	b.Apply(t, e)
+	if p, err := b.CancelPlan(t.Context(), id); err != nil || p.Keyless || p.ConnectionID != second.ID {
+		t.Errorf("plan %+v: %v", p, err)
+	}
+	b.Change(t, second.ID, providers.Change{Disconnected: &Now})
+	keyless(true)
+	b.Change(t, first, providers.Change{Disconnected: &Now})
+	keyless(false)
+}
+
+// testWithdraw takes back what is not done yet, for good, and nothing that somebody is
+// at.
+func testWithdraw(t *testing.T, b *Bench) {
+	all := b.group(t)
+	woken := 0
+	b.QueueEffectsWith(func(context.Context, *sql.Tx, []booking.Lane) error { woken++; return nil })
+	withdraw := func(e booking.Effect, now time.Time) error {
+		_, err := b.WithdrawEffect(t.Context(), e.ID, asked(now))
+		return err
+	}
+	queued, err := b.ask(t, all[0].ID, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := b.WithdrawEffect(t.Context(), queued.ID, asked(Now.Add(time.Second)))
+	if err != nil || got.Status != booking.EffectWithdrawn || got.DoneAt == nil || !got.DoneAt.Equal(Now.Add(time.Second)) || woken != 2 {
+		t.Errorf("withdrawn %+v, woken %d: %v", got, woken, err)
+	}
+	if err := withdraw(queued, Now); !errors.Is(err, booking.ErrNothingToWithdraw) {
+		t.Errorf("withdrawn twice: %v", err)
+	}
+	if _, err := b.RetryEffect(t.Context(), queued.ID, asked(Now)); !errors.Is(err, booking.ErrNothingToRetry) {
+		t.Errorf("tried again although it is withdrawn: %v", err)
+	}
+	if _, err := b.ClaimEffect(t.Context(), queued.Lane, Now, Now.Add(time.Minute)); !errors.Is(err, booking.ErrNotFound) {
+		t.Errorf("taken up although it is withdrawn: %v", err)
+	}
+	if err := withdraw(booking.Effect{ID: uuid.New()}, Now); !errors.Is(err, booking.ErrNotFound) {
+		t.Errorf("no effect: %v", err)
+	}
+	var kept, logged int
+	if err := b.SQL.QueryRowContext(t.Context(), `SELECT (SELECT count(*) FROM effects WHERE payload IS NOT NULL),
+		(SELECT count(*) FROM admin_log WHERE action = 'effect.withdrawn' AND subject = 'booking:`+all[0].ID.String()+`')`).Scan(&kept, &logged); err != nil || kept != 0 || logged != 1 {
+		t.Errorf("%d messages are kept, %d entries: %v", kept, logged, err)
+	}
+	if counts, err := b.UndoneEffects(t.Context()); err != nil || len(counts) != 0 {
+		t.Errorf("counted as undone: %v, %v", counts, err)
+	}
+
+	tried, err := b.ask(t, all[0].ID, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claimed, err := b.ClaimEffect(t.Context(), tried.Lane, Now, Now.Add(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := withdraw(tried, Now.Add(time.Second)); !errors.Is(err, booking.ErrBeingTried) {
+		t.Errorf("withdrawn while it is tried: %v", err)
+	}
+	claimed.Status, claimed.DueAt = booking.EffectFailed, Now.Add(time.Minute)
+	if err := b.SettleEffect(t.Context(), claimed, Now); err != nil {
+		t.Fatal(err)
+	}
+	if err := withdraw(tried, Now.Add(time.Second)); err != nil {
+		t.Errorf("one that failed: %v", err)
 	}
 }
 

@@ -86,15 +86,15 @@ func testAppendOnly(t *testing.T, b *Bench) {
 		t.Fatal(err)
 	}
 	for query, fence := range map[string]string{
-		"UPDATE transitions SET outcome = 'rejected'":                 "transitions_append_only",
-		"DELETE FROM transitions":                                     "transitions_append_only",
-		"UPDATE admin_log SET actor = 'user:2'":                       "admin_log_append_only",
-		"DELETE FROM admin_log":                                       "admin_log_append_only",
-		"DELETE FROM webhook_receipts":                                "receipts_are_kept",
-		"INSERT INTO open_runs_cannot_commit (id) VALUES (1)":         "open_runs_cannot_commit",
-		"UPDATE bookings SET status = 'active', reason = 'overlap'":   "bookings_reason",
-		"UPDATE bookings SET status = 'canceled', reason = 'overlap'": "bookings_reason",
-		"INSERT INTO ledger SELECT 2, seq, head FROM ledger":          "ledger_single",
+		"UPDATE transitions SET outcome = 'rejected'":                        "transitions_append_only",
+		"DELETE FROM transitions":                                            "transitions_append_only",
+		"UPDATE admin_log SET actor = 'user:2'":                              "admin_log_append_only",
+		"DELETE FROM admin_log":                                              "admin_log_append_only",
+		"DELETE FROM webhook_receipts":                                       "receipts_are_kept",
+		"INSERT INTO open_runs_cannot_commit (id) VALUES (1)":                "open_runs_cannot_commit",
+		"UPDATE bookings SET status = 'active', reason = 'overlap'":          "bookings_reason",
+		"UPDATE bookings SET status = 'canceled', reason = 'overlap'":        "bookings_reason",
+		"INSERT INTO ledger (id, seq, head) SELECT 2, seq, head FROM ledger": "ledger_single",
 	} {
 		refused(t, query, b.exec(t, query), fence)
 	}

@@ -450,9 +450,6 @@ func testNotFound(t *testing.T, b *Bench) {
 		"receipt":    func() error { _, err := b.Receipt(t.Context(), id); return err },
 		"body":       func() error { _, err := b.ReceiptBody(t.Context(), id); return err },
 		"connection": func() error { _, err := b.Connection(t.Context(), id); return err },
-		"rotate":     func() error { return b.RotateSecret(t.Context(), id, "s") },
-		"drop":       func() error { return b.DropPreviousSecret(t.Context(), id) },
-		"disconnect": func() error { return b.Disconnect(t.Context(), id, Now) },
 	} {
 		if err := read(); !errors.Is(err, booking.ErrNotFound) {
 			t.Errorf("%s: %v", what, err)

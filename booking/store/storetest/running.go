@@ -41,33 +41,24 @@ func testConnections(t *testing.T, b *Bench) {
 		}
 	}
 	check(c)
-	if err := b.RotateSecret(t.Context(), c.ID, "planted-new"); err != nil {
-		t.Fatal(err)
-	}
 	c.Secrets = providers.Secrets{Current: "planted-new", Previous: "planted-current"}
+	b.Change(t, c.ID, providers.Change{Secrets: &c.Secrets})
 	check(c)
 	var current, previous []byte
 	if err := b.SQL.QueryRowContext(t.Context(), "SELECT secret_current, secret_previous FROM connections WHERE id = '"+c.ID.String()+"'").
 		Scan(&current, &previous); err != nil || bytes.Contains(current, []byte("planted")) || bytes.Contains(previous, []byte("planted")) {
 		t.Errorf("secrets lie in clear: %q %q %v", current, previous, err)
 	}
-	if err := b.DropPreviousSecret(t.Context(), c.ID); err != nil {
-		t.Fatal(err)
-	}
 	c.Secrets.Previous = ""
+	b.Change(t, c.ID, providers.Change{Secrets: &c.Secrets})
 	check(c)
-	if err := b.Disconnect(t.Context(), c.ID, Now); err != nil {
-		t.Fatal(err)
-	}
+	b.Change(t, c.ID, providers.Change{Disconnected: &Now})
 	c.DisconnectedAt = &Now
 	check(c)
 
 	var invalid *booking.InvalidError
 	if err := b.CreateConnection(t.Context(), providers.Connection{ID: uuid.New()}); !errors.As(err, &invalid) {
 		t.Errorf("a connection without a secret: %v", err)
-	}
-	if err := b.RotateSecret(t.Context(), c.ID, ""); !errors.As(err, &invalid) {
-		t.Errorf("rotating to no secret: %v", err)
 	}
 	b.Apply(t, created("one", "10:00", "10:30"))
 	id := b.Conn["calendly"]

@@ -3,7 +3,12 @@
 -- one is canceled, right after it was made. Each person has ten half hours a
 -- day, five days a week, from the Monday :first on.
 --
---     psql -v connection=<id> -v people=40 -v bookings=200000 -v cancel_every=10 -v first=2025-02-03 -f history-postgres.sql
+-- From :began on one was received every :gap seconds. Where :varied is 1 some of
+-- the events were refused or ended conflicted, some came twice, and some are of the
+-- connection :second.
+--
+--     psql -v connection=<id> -v second=<id> -v people=40 -v bookings=200000 -v cancel_every=10 -v first=2025-02-03 \
+--         -v began=2025-01-02T09:00:00Z -v gap=30 -v varied=0 -f history-postgres.sql
 --
 -- Indexes and fences are taken away and made anew at the end, over all rows at
 -- once, which is faster than row by row. References hold by construction.
@@ -53,7 +58,7 @@ SELECT lpad(to_hex(seq), 32, '0')::uuid, :'connection', key, kind, 'generic|' ||
     decode(repeat('5a', size), 'hex'), sha256(convert_to(key, 'UTF8')),
     '{"Content-Type":"application/json","User-Agent":"curl/7.88.1","X-Event-Id":"1"}', repeat('d19e4cccd55020a0', 4), 'current', at, at
 FROM history, LATERAL (VALUES (created, create_key, 'invitee.created', '', 380), (canceled, cancel_key, 'invitee.canceled', 'canceled', 120)) e (seq, key, kind, reason, size),
-    LATERAL (SELECT timestamptz '2025-01-02T09:00:00Z' + seq * interval '30 seconds' AS at) t
+    LATERAL (SELECT timestamptz :'began' + seq * :gap * interval '1 second' AS at) t
 WHERE seq IS NOT NULL;
 
 INSERT INTO deliveries (receipt_id, connection_id, received_at, request_id, signature, action, answer)
@@ -82,10 +87,23 @@ FROM history;
 
 INSERT INTO transitions (seq, id, booking_id, receipt_id, event, "from", "to", outcome, reason, "constraint", actor, occurred_at, recorded_at, prev, hash)
 SELECT seq, md5('transition' || seq)::uuid, booking, lpad(to_hex(seq), 32, '0')::uuid, event, was, is_now, 'applied', reason, '', 'webhook',
-    '2025-01-02T09:00:00Z', timestamptz '2025-01-02T09:00:00Z' + seq * interval '30 seconds',
+    '2025-01-02T09:00:00Z', timestamptz :'began' + seq * :gap * interval '1 second',
     sha256(convert_to((seq - 1)::text, 'UTF8')), sha256(convert_to(seq::text, 'UTF8'))
 FROM history, LATERAL (VALUES (created, 'create', '', 'active', ''), (canceled, 'cancel', 'active', 'canceled', 'canceled')) e (seq, event, was, is_now, reason)
 WHERE seq IS NOT NULL;
+
+UPDATE transitions SET "from" = 'canceled', "to" = 'canceled', outcome = 'rejected', reason = 'illegal_transition' WHERE :varied = 1 AND seq % 200 = 7;
+UPDATE transitions SET event = 'move', "from" = 'active', "to" = 'active', outcome = 'rejected', reason = 'stale' WHERE :varied = 1 AND seq % 400 = 9;
+UPDATE transitions SET "to" = 'conflicted', reason = 'slot_taken' WHERE :varied = 1 AND seq % 50 = 3;
+UPDATE transitions SET actor = 'reconcile' WHERE :varied = 1 AND seq % 100 = 11;
+UPDATE transitions SET actor = 'user:' || md5('somebody')::uuid WHERE :varied = 1 AND seq % 1000 = 13;
+UPDATE bookings SET provider = 'calcom', connection_id = :'second' WHERE :varied = 1 AND external_id LIKE 'h-%7';
+UPDATE bookings SET invitee_name = 'Rani Wijaya', invitee_email = 'rani.wijaya@mail.example' WHERE :varied = 1 AND external_id = 'h-17';
+UPDATE webhook_receipts SET connection_id = :'second', kind = 'OOO_CREATED', status = 'ignored' WHERE :varied = 1 AND extract(minute FROM received_at) BETWEEN 7 AND 9;
+UPDATE webhook_receipts SET status = (ARRAY['rejected', 'conflict', 'unchanged', 'failed', 'pending', 'dead', 'waiting'])[extract(second FROM received_at)::int % 7 + 1]
+    WHERE :varied = 1 AND subject LIKE '%99';
+INSERT INTO deliveries (receipt_id, connection_id, received_at, request_id, signature, action, answer)
+SELECT id, connection_id, received_at + interval '1 minute', id::text, signature, 'copy', 'duplicate' FROM webhook_receipts WHERE :varied = 1 AND subject LIKE '%5_';
 
 UPDATE ledger SET seq = t.seq, head = t.hash FROM (SELECT seq, hash FROM transitions ORDER BY seq DESC LIMIT 1) t;
 DROP TABLE history;

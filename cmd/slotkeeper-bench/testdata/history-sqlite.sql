@@ -21,7 +21,7 @@ INSERT INTO webhook_receipts (id, connection_id, event_key, kind, subject, statu
 SELECT printf('00000000-0000-7000-8000-%012x', seq), :connection, key, kind, 'generic|' || :connection || '|h-' || k, 'processed', reason, '', '', 'webhook',
     randomblob(size), randomblob(32),
     '{"Content-Type":"application/json","User-Agent":"curl/7.88.1","X-Event-Id":"1"}', 'd19e4cccd55020a0d19e4cccd55020a0d19e4cccd55020a0d19e4cccd55020a0', 'current',
-    strftime('%Y-%m-%dT%H:%M:%S.000000Z', 1735808400 + seq * 30, 'unixepoch'), strftime('%Y-%m-%dT%H:%M:%S.000000Z', 1735808400 + seq * 30, 'unixepoch')
+    strftime('%Y-%m-%dT%H:%M:%S.000000Z', :began + seq * :gap, 'unixepoch'), strftime('%Y-%m-%dT%H:%M:%S.000000Z', :began + seq * :gap, 'unixepoch')
 FROM (SELECT k, created AS seq, create_key AS key, 'invitee.created' AS kind, '' AS reason, 380 AS size FROM history
     UNION ALL SELECT k, canceled, cancel_key, 'invitee.canceled', 'canceled', 120 FROM history WHERE canceled IS NOT NULL)
 ORDER BY seq;
@@ -54,11 +54,24 @@ FROM history;
 
 INSERT INTO transitions (seq, id, booking_id, receipt_id, event, "from", "to", outcome, reason, "constraint", actor, occurred_at, recorded_at, prev, hash)
 SELECT seq, printf('%08x-0004-5000-8000-%012x', seq * 2654435761 & 4294967295, seq), booking, printf('00000000-0000-7000-8000-%012x', seq), event, was, is_now,
-    'applied', reason, '', 'webhook', '2025-01-02T09:00:00.000000Z', strftime('%Y-%m-%dT%H:%M:%S.000000Z', 1735808400 + seq * 30, 'unixepoch'),
+    'applied', reason, '', 'webhook', '2025-01-02T09:00:00.000000Z', strftime('%Y-%m-%dT%H:%M:%S.000000Z', :began + seq * :gap, 'unixepoch'),
     randomblob(32), randomblob(32)
 FROM (SELECT booking, created AS seq, 'create' AS event, '' AS was, 'active' AS is_now, '' AS reason FROM history
     UNION ALL SELECT booking, canceled, 'cancel', 'active', 'canceled', 'canceled' FROM history WHERE canceled IS NOT NULL)
 ORDER BY seq;
+
+UPDATE transitions SET "from" = 'canceled', "to" = 'canceled', outcome = 'rejected', reason = 'illegal_transition' WHERE :varied = 1 AND seq % 200 = 7;
+UPDATE transitions SET event = 'move', "from" = 'active', "to" = 'active', outcome = 'rejected', reason = 'stale' WHERE :varied = 1 AND seq % 400 = 9;
+UPDATE transitions SET "to" = 'conflicted', reason = 'slot_taken' WHERE :varied = 1 AND seq % 50 = 3;
+UPDATE transitions SET actor = 'reconcile' WHERE :varied = 1 AND seq % 100 = 11;
+UPDATE transitions SET actor = 'user:01000000-0000-7000-8000-000000000001' WHERE :varied = 1 AND seq % 1000 = 13;
+UPDATE bookings SET provider = 'calcom', connection_id = :second WHERE :varied = 1 AND external_id LIKE 'h-%7';
+UPDATE bookings SET invitee_name = 'Rani Wijaya', invitee_email = 'rani.wijaya@mail.example' WHERE :varied = 1 AND external_id = 'h-17';
+UPDATE webhook_receipts SET connection_id = :second, kind = 'OOO_CREATED', status = 'ignored' WHERE :varied = 1 AND substr(received_at, 15, 2) BETWEEN '07' AND '09';
+UPDATE webhook_receipts SET status = json_extract('["rejected","conflict","unchanged","failed","pending","dead","waiting"]', '$[' || (substr(received_at, 18, 2) % 7) || ']')
+    WHERE :varied = 1 AND subject LIKE '%99';
+INSERT INTO deliveries (receipt_id, connection_id, received_at, request_id, signature, action, answer)
+SELECT id, connection_id, strftime('%Y-%m-%dT%H:%M:%S.000000Z', received_at, '+1 minute'), id, signature, 'copy', 'duplicate' FROM webhook_receipts WHERE :varied = 1 AND subject LIKE '%5_';
 
 UPDATE ledger SET seq = t.seq, head = t.hash FROM (SELECT seq, hash FROM transitions ORDER BY seq DESC LIMIT 1) t;
 DROP TABLE history;

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// The phases of replays: posts at a rate that leaves the server room, without and
+// with a replay of everything under way.
+const (
+	quietAcks  = ", posts at a steady rate"
+	replayAcks = ", the same while everything is replayed"
+)
+
+const (
+	ackRate = 100 // a second
+	// replayMemory is how much more a server may have had resident after a replay than
+	// before the first one.
+	replayMemory = 1.5
+	replayWait   = 10 * time.Minute
+)
+
+// replays measures what a replay of everything costs those who post meanwhile.
+func (b *bench) replays(ctx context.Context) error {
+	return errors.Join(b.replaysOn(ctx, postgresKind, "replayed"), b.replaysOn(ctx, sqliteKind, ""))
+}
+
+func (b *bench) replaysOn(ctx context.Context, kind, name string) (err error) {
+	s, err := b.fresh(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.end(ctx, s, name)) }()
+	b.say("%s, replay: telling of %d bookings", kind, b.replayed)
+	if err := b.tell(ctx, s, b.replayed); err != nil {
+		return err
+	}
+	return b.eachRound(kind+", replay", func(_ int, r map[phase]figures) error {
+		if err := b.acks(ctx, s, phase{kind + quietAcks, several}, r); err != nil {
+			return err
+		}
+		id, err := b.askReplay(ctx, s)
+		if err != nil {
+			return err
+		}
+		if err := b.acks(ctx, s, phase{kind + replayAcks, several}, r); err != nil {
+			return err
+		}
+		under, err := b.replayField(ctx, s, id, "status")
+		if err != nil {
+			return err
+		}
+		if under != "running" {
+			b.say("%s, replay: it was %s before the posts ended: tell of more, or post for less long", kind, under)
+		}
+		return errors.Join(b.unchanged(ctx, s, id), b.assertStored(ctx, s))
+	})
+}
+
+// tell has so many deliveries answered, as fast as that goes.
+func (b *bench) tell(ctx context.Context, s *server, many int) error {
+	var sent atomic.Int64
+	_, _, err := s.counted(func() ([]time.Duration, time.Duration, error) {
+		return clients(ctx, s.host, most, s.firsts(false), func(ctx context.Context, c *client, next func() delivery) ([]time.Duration, error) {
+			var took []time.Duration
+			for sent.Add(1) <= int64(many) && ctx.Err() == nil {
+				at := time.Now()
+				if err := c.send(next()); err != nil {
+					return nil, err
+				}
+				took = append(took, time.Since(at))
+			}
+			return took, ctx.Err()
+		})
+	})()
+	return err
+}
+
+func (b *bench) acks(ctx context.Context, s *server, p phase, r map[phase]figures) error {
+	f, err := b.measure(s, s.counted(func() ([]time.Duration, time.Duration, error) {
+		return openLoop(ctx, s.host, p.connections, s.firsts(false), ackRate, b.each)
+	}))
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	r[p] = f
+	return nil
+}
+
+// askReplay has the server replay everything, and returns the replay's id.
+func (b *bench) askReplay(ctx context.Context, s *server) (string, error) {
+	cmd := exec.CommandContext(ctx, b.binary, "replay", "--all", "--detach", "--json") //nolint:gosec // G204: whoever measures names the program
+	cmd.Env = environment(s.dir, s.database, s.key, "127.0.0.1:0", 1)
+	out, err := output(cmd)
+	if err != nil {
+		return "", err
+	}
+	var asked struct {
+		ID string `json:"id"`
+	}
+	if err := json.Unmarshal(out, &asked); err != nil || strings.ContainsAny(asked.ID, `'"`) {
+		return "", fmt.Errorf("replay printed %q, %w", out, err)
+	}
+	return asked.ID, nil
+}
+
+func (b *bench) replayField(ctx context.Context, s *server, id, column string) (string, error) {
+	query := "SELECT " + column + " FROM replays WHERE id = '" + id + "'"
+	if s.database != "" {
+		return b.psql(ctx, s.database, "-c", query)
+	}
+	return queryEmbedded(ctx, s.file(), query)
+}
+
+// unchanged waits for a replay to end and holds it against what it must be: it met
+// everything, and everything stood.
+func (b *bench) unchanged(ctx context.Context, s *server, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, replayWait)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		status, err := b.replayField(ctx, s, id, "status")
+		if err != nil {
+			return err
+		}
+		if status != "running" {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the replay does not end: %w", ctx.Err())
+		case <-tick.C:
+		}
+	}
+	got, err := b.replayField(ctx, s, id,
+		"CASE WHEN status = 'done' AND looked = total AND looked = unchanged AND looked >= "+strconv.Itoa(b.replayed)+" THEN 'well' ELSE status || ' ' || looked || ' ' || unchanged END")
+	if err == nil && got != "well" {
+		err = fmt.Errorf("the replay ended as %s", got)
+	}
+	return err
+}
+
+// replayGoals ask a replay of everything to keep nobody waiting.
+func replayGoals() []goal {
+	var out []goal
+	for _, kind := range []string{postgresKind, sqliteKind} {
+		before, during := phase{kind + quietAcks, several}, phase{kind + replayAcks, several}
+		out = append(out,
+			atMostTwice("p99 of posts while everything is replayed, "+kind, " times without", during, before, p99Of),
+			goal{"the server's peak memory after replays, to before, " + kind, []phase{before, during}, fmt.Sprintf("at most %g", replayMemory), func(b *bench) (string, bool) {
+				first := b.results[0][before].peak
+				grown := float64(b.largest(during)) / float64(max(first, 1))
+				return fmt.Sprintf("%.2f", grown), first > 0 && grown <= replayMemory
+			}})
+	}
+	return out
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// TestBrowserAudit asks what an auditor asks, with nothing but the pages: why is this
+// person not booked, and what became of what came today. What pages do behind the
+// scenes is watched as in TestBrowser.
+func TestBrowserAudit(t *testing.T) {
+	t.Parallel()
+	long(t)
+	s := newServer(t, "")
+	told := tellClinic(t, s)
+	b := newBrowser(t, s)
+	b.signIn("admin", adminPassword)
+	b.findsWhoHoldsTheSlot(told)
+	b.findsWhyItIsCanceled(told)
+	b.followsANumber()
+	paths := []string{
+		"/deliveries", "/deliveries?range=30d", "/deliveries?range=today&status=rejected", "/audit", "/audit?view=admin",
+		"/bookings/" + told.held.ID.String(), "/bookings/" + told.conflicted.ID.String(), "/bookings/" + told.canceled.ID.String(),
+	}
+	for _, list := range []string{"/deliveries", "/audit"} {
+		b.open(list, http.StatusOK)
+		paths = append(paths, eval[string](b, `document.querySelector('tbody a[href^="`+list+`/"]').getAttribute("href")`)+"?body=1")
+	}
+	b.fitsA(320, paths)
+	b.worksWithoutScripts()
+}
+
+// findsWhoHoldsTheSlot goes from somebody's e-mail to who sits in their place.
+func (b *browser) findsWhoHoldsTheSlot(told clinic) {
+	b.open("/audit", http.StatusOK)
+	b.must(chromedp.SendKeys(chromedp.ID("q"), "jonas.whitfield@brightfen.example"))
+	b.click(".filters button")
+	b.shows("tbody", "conflict", "the slot is taken", "Jonas Whitfield")
+	if n := eval[int](b, `document.querySelectorAll("tbody tr").length`); n != 1 {
+		b.t.Errorf("the search leaves %d rows", n)
+	}
+	shared := b.location()
+	b.click(`tbody .when a`)
+	b.shows("main", "Another booking starts at the same moment", "one_booking_per_slot")
+	b.click(`.facts a[href="/bookings/` + told.held.ID.String() + `"]`)
+	b.shows("main", "Priya Raman", "priya.raman@mail.example")
+	// From here it is a click to who waits.
+	b.click(`.trouble a[href^="/bookings/` + told.conflicted.ID.String() + `"]`)
+	b.shows(".timeline", "Another booking starts at the same moment")
+	// The link that was shared finds the same.
+	b.open(strings.TrimPrefix(shared, b.url), http.StatusOK)
+	b.shows("tbody", "Jonas Whitfield")
+}
+
+// findsWhyItIsCanceled goes from part of an e-mail to the refusal and its reason.
+func (b *browser) findsWhyItIsCanceled(told clinic) {
+	b.open("/audit", http.StatusOK)
+	b.must(chromedp.SendKeys(chromedp.ID("q"), "PRIYA.RAMAN@Quillworks"))
+	b.click(".filters button")
+	b.shows("tbody", "refused", "not allowed from this state")
+	b.click(`tbody .when a`)
+	b.shows("main", "A canceled booking never becomes active again", "What would have been allowed")
+	b.click(`.facts a[href="/bookings/` + told.canceled.ID.String() + `"]`)
+	b.shows("h1 + p", "canceled")
+	b.shows(".timeline", "refused", "A canceled booking never becomes active again")
+}
+
+// followsANumber goes from the dashboard's number to the deliveries that it counts.
+func (b *browser) followsANumber() {
+	b.click(`.nav a[href="/deliveries"]`)
+	b.shows(".board tfoot", "4") // received
+	b.shows(".board", "Calendly", "Cal.com", "Booking created", "Booking canceled")
+	b.shows(".chart-card", "Applied or nothing to do")
+	for status, want := range map[string]int{"processed": 2, "conflict": 1, "rejected": 1} {
+		b.open("/deliveries", http.StatusOK)
+		b.click(`.board tfoot a[href*="status=` + status + `"]`)
+		b.isAt("/deliveries")
+		if n := eval[int](b, `document.querySelectorAll(".deliveries tbody tr").length`); n != want {
+			b.t.Errorf("the dashboard counts %d %s, and the list has %d", want, status, n)
+		}
+	}
+	b.click(".deliveries tbody .what a")
+	b.shows("main", "Each time it came", "What it changed")
+}
+
+// fitsA checks that a screen of so many pixels shows pages without moving sideways.
+func (b *browser) fitsA(width int64, paths []string) {
+	b.screen(width)
+	for _, path := range paths {
+		b.open(path, http.StatusOK)
+		b.fits(width)
+	}
+	b.screen(1280)
+}
+
+func (b *browser) screen(width int64) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 900, DeviceScaleFactor: 1})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// worksWithoutScripts searches, follows a number and reads a chart's table with
+// scripts off.
+func (b *browser) worksWithoutScripts() {
+	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		b.t.Fatal(err)
+	}
+	b.open("/audit?q=jonas", http.StatusOK)
+	b.shows("tbody", "the slot is taken")
+	b.open("/deliveries", http.StatusOK)
+	b.must(chromedp.Click(chromedp.CSS(".chart-card summary"))) // leads nowhere
+	b.shows(".chart-card details[open] tbody", "1")
+	b.click(`.board tfoot a[href*="status=conflict"]`)
+	b.shows(".deliveries tbody", "conflict")
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"slotkeeper/booking/access"
+	"slotkeeper/booking/store"
+)
+
+func (c *cli) restoreCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Put a backup in the place of the embedded database, and keep that beside it; the server must be stopped",
+		Args:  exactly(1),
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if c.cfg.DatabaseURL != "" {
+			return store.ErrNotEmbedded
+		}
+		ctx := cmd.Context()
+		if c.cfg.SecretKey == "" {
+			// A key that is made here would open no backup, and might be taken for the
+			// lost one.
+			if _, err := os.Stat(c.cfg.keyFile()); errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("%s is missing: put your copy of the key there first, or give it in SLOTKEEPER_SECRET_KEY; nothing was changed", c.cfg.keyFile())
+			}
+		}
+		v, err := c.vault()
+		if err != nil {
+			return err
+		}
+		if err := c.makeDataDir(); err != nil {
+			return err
+		}
+		aside := c.cfg.file() + ".before-restore-" + c.now().UTC().Format("20060102T150405.000Z")
+		state, kept, err := store.Restore(ctx, args[0], c.cfg.database(), aside, v)
+		if err != nil {
+			return err
+		}
+		out := backupOf(args[0], state)
+		if kept != "" {
+			out.Replaced = &kept
+		}
+		return c.withExisting(ctx, func(inst *installation) error {
+			if err := inst.accounts.Note(ctx, access.System, access.DidRestore, "", out.detail()); err != nil {
+				return err
+			}
+			if !out.AuditIntact {
+				fmt.Fprintln(c.stderr, "the audit log in it was changed before it was backed up: see audit verify.")
+			}
+			if *asJSON {
+				return c.printJSON(out)
+			}
+			fmt.Fprintf(c.stdout, "restored %s: %s\n", out.File, out.contents())
+			if kept != "" {
+				fmt.Fprintf(c.stdout, "what was there before is %s\n", kept)
+			}
+			fmt.Fprintln(c.stdout, "Start the server: it compares each account with its provider and brings in what came since.")
+			return nil
+		})
+	}
+	return cmd
+}

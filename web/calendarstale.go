@@ -1,0 +1,98 @@
+package web
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"slotkeeper/booking"
+	"slotkeeper/calendar"
+	"slotkeeper/providers"
+)
+
+// staleAccount is an account that tells nothing any more: what the calendar shows of
+// its resources may be old, and an empty day there may be full.
+type staleAccount struct {
+	Text      string // "No data from X since 09:12"
+	Resources []staleResource
+	Link      string
+
+	ids []uuid.UUID
+}
+
+type staleResource struct {
+	Name string
+	Link string // the calendar of that resource
+}
+
+// told is how far around what is shown it is looked whose bookings an account told
+// of.
+const told = 14 * 24 * time.Hour
+
+// stale are the accounts that are down, with the resources that they tell of.
+func (s *server) stale(ctx context.Context, q calendarQuery, names names, who viewer) ([]staleAccount, error) {
+	var out []staleAccount
+	days := q.Days()
+	around := booking.Period{From: days[0].Start.Add(-told), To: days[len(days)-1].End.Add(told)}
+	for _, c := range names.accounts {
+		if !down(c.State(s.Now())) {
+			continue
+		}
+		booked, err := s.Records.ResourcesToldOf(ctx, c.ID, around)
+		if err != nil {
+			return nil, err
+		}
+		a := staleAccount{Text: staleText(c, q, who.language), Link: connectionLink(c.ID)}
+		for _, r := range names.known {
+			if slices.Contains(booked, r.ID) || tellsOf(names.accounts, c, r) {
+				a.ids = append(a.ids, r.ID)
+				a.Resources = append(a.Resources, staleResource{Name: r.Name, Link: q.Of(r.ID)})
+			}
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+func staleText(c providers.Connection, q calendarQuery, l *language) string {
+	since := c.DownSince()
+	if since == nil {
+		return l.t("calendar.stale", "Name", c.Name)
+	}
+	at := since.In(q.Zone)
+	text := l.dates.time(at) + " " + zoneName(at)
+	if calendar.DateOf(at, q.Zone) != q.today {
+		text = l.dates.stamp(at)
+	}
+	return l.t("calendar.stale.since", "Name", c.Name, "Since", text)
+}
+
+// tellsOf tells whether a resource can be booked in an account. Accounts of one
+// provider share its identities: then those count whom the account itself named.
+func tellsOf(accounts []providers.Connection, c providers.Connection, r booking.ResourceView) bool {
+	alone := !slices.ContainsFunc(accounts, func(o providers.Connection) bool {
+		return o.ID != c.ID && o.Source() == c.Source() && o.DisconnectedAt == nil
+	})
+	return slices.ContainsFunc(r.Identities, func(i booking.Identity) bool {
+		own := i.Source == c.Source()
+		return own && alone || slices.ContainsFunc(c.Owner.Hosts, func(h booking.Host) bool {
+			return own && h.ExternalID == i.ExternalID || i.Source == (booking.Source{}) && h.Email != "" && strings.EqualFold(h.Email, i.Email)
+		})
+	})
+}
+
+// markStale says in a list to choose from which resources are stale.
+func markStale(options []option, stale []staleAccount, l *language) []option {
+	out := slices.Clone(options)
+	for i, o := range out {
+		if slices.ContainsFunc(stale, func(a staleAccount) bool {
+			return slices.ContainsFunc(a.ids, func(id uuid.UUID) bool { return id.String() == o.Value })
+		}) {
+			out[i].Label = l.t("calendar.stale.option", "Name", o.Label)
+		}
+	}
+	return out
+}
