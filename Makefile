@@ -46,14 +46,14 @@ build: ## Build bin/slotkeeper, one static file
 
 test: ## Run all tests, with the race detector, on SQLite and PostgreSQL
 	-@.ci/axe-core >/dev/null # what needs it says so, if it is not to be had
-	.ci/with-postgres sh -c "$(ORDERS) env $(RACE) -timeout 14m $(PKG)"
+	.ci/with-postgres sh -c "$(ORDERS) env $(RACE) -timeout 25m $(PKG)"
 
 shots: ## Take pictures of all pages, in all languages, into SHOTS (./shots)
 	@.ci/install-tools && .ci/axe-core >/dev/null
 	SLOTKEEPER_SHOTS='$(abspath $(SHOTS))' go test -count=1 -timeout 40m -v -run '^TestShots$$' ./cmd/slotkeeper
 
 check: vet lint ## Formatting, vet, linters and the quick tests: before each commit
-	.ci/with-postgres go test -short -timeout 5m $(PKG)
+	.ci/with-postgres go test -short -parallel 8 -timeout 5m $(PKG)
 
 soak: ## Run all tests with more orders, rounds and deliveries (long)
 	SLOTKEEPER_SOAK=1 .ci/with-postgres env $(RACE) -timeout 120m -v $(PKG)

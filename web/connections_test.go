@@ -400,14 +400,14 @@ func TestSignInAtProvider(t *testing.T) {
 	for _, b := range stored {
 		hasNot(t, "the stored session", string(b), "typed-key", q.Get("verifier"), q.Get("state"))
 	}
-	finish(browser, url.Values{"code": {"c-2"}, "state": {q.Get("state")}})
+	finish(browser, url.Values{"code": {"code-of-the-second"}, "state": {q.Get("state")}})
 	if got := k.asked[len(k.asked)-1]; got.Provider != "acuity" || got.Secret != "typed-key" || got.API.Token == "" {
 		t.Errorf("asked for %+v", got)
 	}
 	if res := w.post(t, browser, "/connections/oauth", url.Values{"provider": {"calcom"}}); res.StatusCode != http.StatusNotFound {
 		t.Errorf("without an app: %d", res.StatusCode)
 	}
-	hasNot(t, "the log", w.logs.String(), "typed-key", "planted-secret", "c-2", q.Get("state"))
+	hasNot(t, "the log", w.logs.String(), "typed-key", "planted-secret", "code-of-the-second", q.Get("state"))
 }
 
 func TestConnectionActions(t *testing.T) {

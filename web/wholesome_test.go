@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/BurntSushi/toml"
@@ -185,6 +186,22 @@ func links(t *testing.T, res answer) []string {
 
 // messages are a language's texts: by key, all plural forms in one.
 func messages(t *testing.T, lang string) map[string]string {
+	t.Helper()
+	messagesRead.Lock()
+	defer messagesRead.Unlock()
+	if messagesRead.of[lang] == nil {
+		messagesRead.of[lang] = readMessages(t, lang)
+	}
+	return messagesRead.of[lang]
+}
+
+// messagesRead is by language: every page that is looked at asks.
+var messagesRead = struct {
+	sync.Mutex
+	of map[string]map[string]string
+}{of: map[string]map[string]string{}}
+
+func readMessages(t *testing.T, lang string) map[string]string {
 	t.Helper()
 	raw, err := os.ReadFile("locales/active." + lang + ".toml")
 	if err != nil {

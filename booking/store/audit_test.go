@@ -130,6 +130,9 @@ func everyPage(t *testing.T, s *Store, f booking.Filter, limit int) (all []booki
 // after so many candidates, and says when there is more.
 func TestAuditSearches(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("make test runs it")
+	}
 	onBoth(t, func(t *testing.T, s *Store) {
 		l := fillAuditLog(t, s)
 		hour := moment.Add(time.Hour)

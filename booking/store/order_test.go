@@ -21,11 +21,14 @@ import (
 // nothing to do with each other share one.
 func TestOrderDoesNotMatter(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("make test runs it")
+	}
 	orders := 50
 	switch {
 	case os.Getenv("SLOTKEEPER_SOAK") != "":
 		orders = 200
-	case testing.Short(), raceDetector:
+	case raceDetector:
 		orders = 3
 	}
 	for name, url := range databases {

@@ -45,6 +45,9 @@ func rekeyed(t *testing.T, url, key string) *store.Store {
 // a change that was cut off and gone on with; until it ended nobody may begin.
 func TestRekey(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("make test runs it")
+	}
 	for name, fresh := range databases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -22,6 +22,9 @@ var databases = map[string]func(testing.TB) string{"postgres": migratetest.Postg
 // decide otherwise.
 func TestLoadsWhatDecideNeeds(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("make test runs it")
+	}
 	for name, fresh := range databases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

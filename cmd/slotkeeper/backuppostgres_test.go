@@ -13,6 +13,7 @@ import (
 // restore it into an empty one, on which a server goes on.
 func TestPostgresDumpAndRestore(t *testing.T) {
 	t.Parallel()
+	long(t)
 	s := newServer(t, migratetest.EmptyPostgres(t))
 	a := s.connect(t, "generic")
 	for n := range 30 {

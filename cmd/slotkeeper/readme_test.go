@@ -22,6 +22,7 @@ const root = "../.." // of the repository
 // server: whatever fails, or is new to this test, fails it.
 func TestReadmeCommands(t *testing.T) {
 	t.Parallel()
+	long(t)
 	s := newServer(t, "")
 	r := &reader{server: s, t: t, dir: t.TempDir(), connections: map[string]string{}}
 	if err := os.MkdirAll(filepath.Join(r.dir, "bin"), 0o755); err != nil {

@@ -164,6 +164,7 @@ func TestReplayKilledResumes(t *testing.T) {
 // a server runs beside it and when none does.
 func TestReplayCommand(t *testing.T) {
 	t.Parallel()
+	long(t)
 	onBothReplays(t, func(t *testing.T, s *server) {
 		a := s.connect(t, "generic")
 		a.fill(t, 3)

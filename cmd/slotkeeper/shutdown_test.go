@@ -16,6 +16,7 @@ import (
 // neither for long nor well; nor do those who only follow a page.
 func TestHalfARequestDoesNotHoldTheEnd(t *testing.T) {
 	t.Parallel()
+	long(t)
 	s := newServer(t, "")
 	a := s.connect(t, "generic")
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))

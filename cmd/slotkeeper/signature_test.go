@@ -16,6 +16,7 @@ import (
 // genuine is taken all the while.
 func TestUnsignedIsRefused(t *testing.T) {
 	t.Parallel()
+	long(t)
 	onBoth(t, forgeries)
 }
 
@@ -161,6 +162,7 @@ func leftNoRow(t *testing.T, before, after map[string]int, genuine int) {
 		more := n - before[table]
 		switch {
 		case table == "attendances": // those of Cal.com have a list and an attendee each
+		case table == "retention_runs": // the server's own, whenever it comes to it
 		case perBooking[table] && more != genuine:
 			t.Errorf("%s has %d more rows after %d genuine posts", table, more, genuine)
 		case !perBooking[table] && more != 0:
