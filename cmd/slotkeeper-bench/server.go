@@ -51,6 +51,8 @@ func environment(dir, database string, key []byte, address string, maxSet int) [
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SLOTKEEPER_DATA_DIR=" + dir, "SLOTKEEPER_DATABASE_URL=" + database,
 		"SLOTKEEPER_SECRET_KEY=" + base64.StdEncoding.EncodeToString(key), "SLOTKEEPER_ADMIN_PASSWORD=" + password,
 		"SLOTKEEPER_LISTEN=" + address, "SLOTKEEPER_MAX_SET=" + strconv.Itoa(maxSet), "SLOTKEEPER_LOG_FORMAT=json",
+		// The past that is measured is years old.
+		"SLOTKEEPER_KEEP_BODIES=forever", "SLOTKEEPER_KEEP_DELIVERIES=forever", "SLOTKEEPER_KEEP_READS=forever",
 	}
 }
 

@@ -10,7 +10,7 @@
 -- An invitee.created.
 begin;
 SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true);
-SELECT "seq", "head" FROM "ledger" WHERE id = 1 FOR UPDATE \gset
+SELECT "seq", "head", "erased" FROM "ledger" WHERE id = 1 FOR UPDATE \gset
 \set next :seq + 1
 \set n :next
 \set created :next
@@ -42,7 +42,7 @@ commit;
 -- Its invitee.canceled.
 begin;
 SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true);
-SELECT "seq", "head" FROM "ledger" WHERE id = 1 FOR UPDATE \gset
+SELECT "seq", "head", "erased" FROM "ledger" WHERE id = 1 FOR UPDATE \gset
 \set next :seq + 1
 SELECT "id", "connection_id", "event_key", "kind", "subject", "status", "reason", "code", "error", "actor", "claimed_at", "waiting_event" FROM "webhook_receipts" WHERE event_key = any(ARRAY['invitee.canceled|b-' || :n || '|2026-11-01T10:00:00.000000Z|42f1974ea39b37962195e9590526ef61']);
 SELECT "id", "connection_id", "event_key", "kind", "subject", "status", "reason", "code", "error", "actor", "claimed_at", "waiting_event" FROM "webhook_receipts" WHERE subject = any(ARRAY['generic|' || :connection || '|b-' || :n]) AND status = 'waiting';
