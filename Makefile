@@ -22,10 +22,15 @@ PKG ?= ./...
 RUN ?= .
 
 RACE := CGO_ENABLED=1 go test -race -shuffle=on -count=1 -run '$(RUN)'
+TESTS := env $(RACE) -timeout 25m $(PKG)
 
-# All sampled orders through both stores: too slow with the race detector.
+# The tests of the command drive it as a process of its own, which the race detector
+# does not see: it would only slow them down. And all sampled orders through both
+# stores are too slow with it.
 ifeq ($(PKG)$(RUN),./....)
-ORDERS := go test -count=1 -timeout 10m -run TestOrderDoesNotMatter -v ./booking ./booking/store &&
+TESTS := go test -count=1 -timeout 10m -run TestOrderDoesNotMatter -v ./booking ./booking/store && \
+	env $(RACE) -timeout 25m `go list ./... | grep -v '/cmd/slotkeeper$$$$'` && \
+	go test -shuffle=on -count=1 -timeout 25m ./cmd/slotkeeper
 endif
 
 .DEFAULT_GOAL := help
@@ -46,7 +51,7 @@ build: ## Build bin/slotkeeper, one static file
 
 test: ## Run all tests, with the race detector, on SQLite and PostgreSQL
 	-@.ci/axe-core >/dev/null # what needs it says so, if it is not to be had
-	.ci/with-postgres sh -c "$(ORDERS) env $(RACE) -timeout 25m $(PKG)"
+	.ci/with-postgres sh -c "$(TESTS)"
 
 shots: ## Take pictures of all pages, in all languages, into SHOTS (./shots)
 	@.ci/install-tools && .ci/axe-core >/dev/null

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -93,7 +94,8 @@ type reading struct {
 	drifts map[string]booking.Drift
 	// seen are the external ids that this reading met. They are kept in memory
 	// alone: a reconcile that is taken over begins anew.
-	seen map[string]bool
+	seen  map[string]bool
+	asked time.Time // the ticket of the last read
 	// seats are who has one in the shared bookings that it met.
 	seats map[string]seating
 }
@@ -265,10 +267,7 @@ func (r *reading) page(ctx context.Context) (next string, err error) {
 
 // take applies what was read.
 func (r *reading) take(ctx context.Context, all []providers.Standing, ticket time.Time) error {
-	closed, err := r.opts.Store.ClosedSince(ctx, r.conn.Source(), ticket.Add(-max(r.opts.Tempo.Wait(distrust), leastDistrust)))
-	if err != nil {
-		return err
-	}
+	r.asked = ticket
 	var set []booking.Post
 	for i, s := range all {
 		if s.Event == nil {
@@ -285,10 +284,7 @@ func (r *reading) take(ctx context.Context, all []providers.Standing, ticket tim
 			r.run.AtProvider += max(1, seats(s.Event))
 			r.sit(s.Event, ticket)
 		}
-		if stands && closed[id] {
-			continue // it may not know yet
-		}
-		if d, known := r.drifts[id]; known && d.Kind == booking.DriftRefused && d.Detail == detailOf(s.Event) {
+		if d, known := r.drifts[id]; stands && known && d.Kind == booking.DriftRefused && d.Detail == detailOf(s.Event) {
 			// It was refused before, and that is kept; saying it again changes nothing.
 			r.run.Differed++
 			r.run.Refused++
@@ -301,12 +297,31 @@ func (r *reading) take(ctx context.Context, all []providers.Standing, ticket tim
 	}
 	for len(set) > 0 {
 		n := min(setSize, len(set))
-		if err := r.apply(ctx, set[:n]); err != nil {
+		if err := r.believe(ctx, set[:n]); err != nil {
 			return err
 		}
 		set = set[n:]
 	}
 	return nil
+}
+
+// believe applies of a set what the provider may know. It does not know of a cancel
+// that it told shortly before it was asked, nor of one that it told since: webhooks
+// come in while a page is applied.
+func (r *reading) believe(ctx context.Context, set []booking.Post) error {
+	closed, err := r.closed(ctx)
+	if err != nil {
+		return err
+	}
+	return r.apply(ctx, slices.DeleteFunc(set, func(p booking.Post) bool {
+		return p.Event.Kind != booking.KindCanceled && closed[p.Event.ExternalID]
+	}))
+}
+
+// closed are the external ids of bookings that were canceled by webhook since
+// shortly before the last read.
+func (r *reading) closed(ctx context.Context) (map[string]bool, error) {
+	return r.opts.Store.ClosedSince(ctx, r.conn.Source(), r.asked.Add(-max(r.opts.Tempo.Wait(distrust), leastDistrust)))
 }
 
 func seats(e *booking.Event) int {
@@ -372,6 +387,10 @@ func (r *reading) count(ctx context.Context, e *booking.Event, a booking.Answer)
 	case booking.StatusConflict:
 		r.run.Conflicts++
 	case booking.StatusRejected:
+		// A cancel may have come in while the set was made: then all is as it should be.
+		if closed, err := r.closed(ctx); err != nil || closed[e.ExternalID] {
+			return err
+		}
 		r.run.Refused++
 		return r.drift(ctx, booking.DriftRefused, e.ExternalID, detailOf(e), bookingOf(a))
 	case booking.StatusFailed:

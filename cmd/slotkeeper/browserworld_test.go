@@ -53,8 +53,10 @@ func newWorld(t *testing.T) *world {
 	calendly.silent(t)
 	w.run(t, "connections", "sync", w.works.ID.String(), "--json")
 	acuity.revoke()
+	token := w.token(t, "read")
 	waitFor(t, "the account's loss to be seen", func() error {
-		if c := w.connection(t, w.dead.ID); c.State != "needs_sign_in" {
+		var c connectionItem
+		if decode(t, w.get(t, "/api/v1/connections/"+w.dead.ID.String(), token), &c); c.State != "needs_sign_in" {
 			return fmt.Errorf("it is %s", c.State)
 		}
 		return nil
@@ -99,19 +101,6 @@ func (w *world) opens(t *testing.T, o office) connectionItem {
 	args := slices.Concat([]string{"connect", o.Name(), "--name", map[string]string{"calendly": "Harbour Clinic", "acuity": "Massage rooms"}[o.Name()], "--api-url", o.APIBase()}, o.credentials(), []string{"--subscribe", "--backfill", firstDay()})
 	decode(t, w.run(t, args...), &c)
 	return c
-}
-
-func (w *world) connection(t *testing.T, id uuid.UUID) connectionItem {
-	t.Helper()
-	var all []connectionItem
-	decode(t, w.run(t, "connections", "list", "--json"), &all)
-	for _, c := range all {
-		if c.ID == id {
-			return c
-		}
-	}
-	t.Fatalf("%s is not listed", id)
-	return connectionItem{}
 }
 
 // settles waits until an account's page has nothing more to wait for.

@@ -178,14 +178,13 @@ func (s *server) waitReady(t testing.TB) {
 	})
 }
 
-// waitFor asks until there is no error any more, at most a minute.
+// waitFor asks until there is no error any more, at most a minute: often at first,
+// then less, since asking takes the time of what is waited for.
 func waitFor(t testing.TB, what string, ask func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	for wait := 10 * time.Millisecond; ; wait = min(wait*3/2, 250*time.Millisecond) {
 		err := ask()
 		if err == nil {
 			return
@@ -193,7 +192,7 @@ func waitFor(t testing.TB, what string, ask func() error) {
 		select {
 		case <-ctx.Done():
 			t.Fatalf("waited in vain for %s: %v", what, err)
-		case <-tick.C:
+		case <-time.After(wait):
 		}
 	}
 }

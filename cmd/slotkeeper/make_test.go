@@ -93,7 +93,7 @@ func TestMakeRunAndDemo(t *testing.T) {
 		}
 		page := string(b)
 		section := regexp.MustCompile(`(?s)<section class="trouble".*?</section>`).FindString(page)
-		for _, want := range []string{"1 conflict", "First visit", "Kofi Mensah", "the slot is taken", "Intro call with Priya Raman", "Maren Oduya"} {
+		for _, want := range []string{"2 conflicts need a person", "First visit", "Kofi Mensah", "the slot is taken", "Intro call with Priya Raman", "Maren Oduya"} {
 			if !strings.Contains(section, want) && !strings.Contains(page, want) {
 				t.Errorf("the calendar does not show %q: %s", want, section)
 			}
