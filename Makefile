@@ -28,8 +28,8 @@ TESTS := env $(RACE) -timeout 25m $(PKG)
 # does not see: it would only slow them down. And all sampled orders through both
 # stores are too slow with it.
 ifeq ($(PKG)$(RUN),./....)
-TESTS := go test -count=1 -timeout 10m -run TestOrderDoesNotMatter -v ./booking ./booking/store && \
-	env $(RACE) -timeout 25m `go list ./... | grep -v '/cmd/slotkeeper$$$$'` && \
+TESTS = go test -count=1 -timeout 10m -run TestOrderDoesNotMatter -v ./booking ./booking/store && \
+	env $(RACE) -timeout 25m $(filter-out %/cmd/slotkeeper,$(shell go list ./...)) && \
 	go test -shuffle=on -count=1 -timeout 25m ./cmd/slotkeeper
 endif
 
