@@ -56,7 +56,7 @@ func newOvertaken(t *testing.T) *overtaken {
 	if err := o.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = o.Server.Close() }) // nothing is kept
+	t.Cleanup(func() { _ = o.Close() }) // nothing is kept
 	o.AddEventType(calcomtest.EventType{ID: 1, Slug: "first", Title: "First visit", Minutes: 30})
 	at := o.now().Truncate(time.Hour).Add(24 * time.Hour)
 	for n := range overtakenBookings {
