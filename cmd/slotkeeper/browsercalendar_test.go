@@ -203,9 +203,7 @@ func (b *browser) goesByKeys() {
 	}
 	for key, want := range map[string]string{"/": "q", "f": "resource", "z": "zone"} {
 		b.must(chromedp.KeyEvent(key))
-		if at := eval[string](b, "document.activeElement.id"); at != want {
-			b.t.Errorf("%s goes to %q, want %q", key, at, want)
-		}
+		b.waits(fmt.Sprintf("document.activeElement.id === %q", want))
 		b.must(chromedp.KeyEvent(kb.Escape))
 	}
 	// While something is typed they are letters.
@@ -232,15 +230,11 @@ func (b *browser) opensDetails() {
 	b.must(chromedp.KeyEvent(kb.Enter))
 	b.waits(`document.getElementById("detail")`)
 	b.shows("#detail", "Visit", "conflicted", "The slot is held by", "+62 811 555 0100")
-	if !eval[bool](b, `document.activeElement.id === "detail"`) {
-		b.t.Error("the detail has not the focus")
-	}
+	b.waits(`document.activeElement.id === "detail"`)
 	shared := strings.TrimPrefix(b.location(), b.url)
 	b.must(chromedp.KeyEvent(kb.Escape))
 	b.waits(`!document.getElementById("detail")`)
-	if at := eval[string](b, `document.activeElement.getAttribute("href")`); at != from {
-		b.t.Errorf("the focus is back on %q, not on %q", at, from)
-	}
+	b.waits(fmt.Sprintf(`document.activeElement.getAttribute("href") === %q`, from))
 	if strings.Contains(b.location(), "booking=") {
 		b.t.Errorf("closed, the address is %s", b.location())
 	}

@@ -120,9 +120,7 @@ func (c *connectStory) play(b *browser, token string) {
 	c.click(b, connectButton)
 	b.isAt(form)
 	b.shows("main [role=alert]", "It is not connected", "The key or token is not accepted.", "make a new one there", "Nothing was kept.")
-	if at := eval[string](b, `document.activeElement.id`); at != "key" {
-		b.t.Errorf("%s: the browser begins in %q, not in the key's field", c.Name(), at)
-	}
+	b.waits(`document.activeElement.id === "key"`)
 	if typed := eval[string](b, `document.getElementById("key").value`); typed != "" {
 		b.t.Errorf("%s: the page gives the key back", c.Name())
 	}

@@ -26,9 +26,7 @@ func TestBrowserSettings(t *testing.T) {
 	b.must(chromedp.SetValue(chromedp.CSS("#name"), "not a name"))
 	b.click(`form[action="/settings/users"] .primary`)
 	b.shows(".summary", "One thing is not right yet")
-	if !eval[bool](b, `document.activeElement.classList.contains("summary")`) {
-		t.Error("what is wrong does not take the focus")
-	}
+	b.waits(`document.activeElement.classList.contains("summary")`)
 	b.must(chromedp.Click(chromedp.CSS(".summary a")))
 	if at := eval[string](b, `location.hash`); at != "#name" {
 		t.Errorf("what is wrong leads to %q", at)
