@@ -43,7 +43,11 @@ func (e *InvalidError) Error() string {
 }
 
 // ConflictError says that what stands does not allow the request; its text may
-// be shown.
-type ConflictError struct{ Detail string }
+// be shown. Code names what it is for pages in other languages; without one they
+// say it in general words.
+type ConflictError struct {
+	Code   string
+	Detail string
+}
 
 func (e *ConflictError) Error() string { return e.Detail }

@@ -60,6 +60,9 @@ func (s Scope) Transition(v TransitionView, others ...Person) TransitionView {
 	who := Person{Name: v.Invitee}
 	m := s.masker(append(slices.Clip(others), who)...)
 	v.ResourceIDs = s.visible(v.ResourceIDs)
+	if s.Limited {
+		v.Seq = 0 // its gaps would tell how much goes on at the other resources
+	}
 	v.Title, v.Invitee, v.Note = m.text(v.Title), m.person(who).Name, m.text(v.Note)
 	return v
 }

@@ -135,7 +135,8 @@ type Filter struct {
 	// accepted.
 	AcceptedOverlaps bool
 	// Troubled narrows transitions to what a person should see: the refused
-	// ones, and those that ended conflicted (R12).
+	// ones, and those that ended conflicted (R12). An overlap that was accepted ends
+	// conflicted too, and is none of them: somebody has seen to it.
 	Troubled bool
 	// Actor narrows transitions to who made them: one actor, or with "user" or
 	// "token" alone any person or any token.

@@ -282,6 +282,7 @@ func TestClosedSets(t *testing.T) {
 		"users_appearance":             sorted(access.Appearances()),
 		"role_privacy_role":            sorted(access.HideableRoles()),
 		"api_tokens_scope":             {"admin", "operate", "read"},
+		"feeds_level":                  sorted(booking.FeedLevels()),
 		"connections_subscription":     sorted(providers.Subscriptions()),
 		"runs_kind":                    sorted(booking.RunKinds()),
 		"runs_status":                  sorted(booking.RunStatuses()),

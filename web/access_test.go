@@ -32,6 +32,8 @@ var ways = map[string]string{
 	"GET /readyz":                          everybody,
 	"HEAD /readyz":                         everybody,
 	"GET /static/:name":                    everybody,
+	"GET /feeds/:token":                    everybody, // the secret decides
+	"HEAD /feeds/:token":                   everybody,
 	"GET /":                                everybody,
 	"GET /signin":                          everybody,
 	"POST /signin":                         everybody,
@@ -95,6 +97,9 @@ var ways = map[string]string{
 	"GET /settings/sessions":           viewers,
 	"POST /settings/sessions/end":      viewers,
 	"POST /settings/sessions/end-all":  viewers,
+	"GET /settings/feeds":              viewers,
+	"POST /settings/feeds":             viewers,
+	"POST /settings/feeds/:id/revoke":  viewers,
 	"GET /settings/users":              administrators,
 	"POST /settings/users":             administrators,
 	"GET /settings/users/:id":          administrators,

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -61,9 +60,13 @@ type adminLogView struct {
 
 type adminLogRow struct {
 	access.LoggedEntry
-	Who     string
 	Subject subject
-	Facts   []fact
+	// Before and After are what happened, in one sentence around what it is about;
+	// Named tells that the sentence says that.
+	Before string
+	After  string
+	Named  bool
+	Facts  []fact
 }
 
 // fact is one thing that an entry says, Name a message's key's end.
@@ -74,7 +77,6 @@ type fact struct {
 
 // subject is what an entry is about, with its page where it has one.
 type subject struct {
-	Kind string // a message's key's end
 	Name string
 	Link string
 }
@@ -121,10 +123,13 @@ func (s *server) adminLogPage(c echo.Context) error {
 		return err
 	}
 	for _, e := range list.Items {
-		row := adminLogRow{LoggedEntry: e, Who: l.actorName(e.Actor, actors), Subject: subjectOf(e.Subject, actors, names)}
+		row := adminLogRow{LoggedEntry: e, Subject: subjectOf(e.Subject, actors, names)}
 		row.Subject.Name = cmp.Or(about[e.Subject], row.Subject.Name)
+		row.tell(l, actors)
 		for _, name := range slices.Sorted(maps.Keys(e.Detail)) {
-			row.Facts = append(row.Facts, fact{name, factValue(name, e.Detail[name], who)})
+			if value := factValue(e.Action, name, e.Detail[name], who, names, actors); value != "" {
+				row.Facts = append(row.Facts, fact{name, value})
+			}
 		}
 		v.Rows = append(v.Rows, row)
 	}
@@ -139,20 +144,6 @@ func (s *server) adminLogPage(c echo.Context) error {
 		v.Older = older.Link()
 	}
 	return s.page(c, status, "adminlog", page{Title: "adminlog.title", Section: "audit", Wide: true, Data: v})
-}
-
-// factValue is a fact's value in the viewer's words, where it is one of a set or a
-// time.
-func factValue(name, value string, who viewer) string {
-	switch name {
-	case "role", "provider", "reason", "outcome":
-		return who.language.named(name, value)
-	case "from", "to":
-		if t, err := time.Parse(time.RFC3339Nano, value); err == nil {
-			return who.language.dates.stamp(t.In(who.zone))
-		}
-	}
-	return value
 }
 
 // subjectsAbout names what entries are about that has no name of its own: bookings,
@@ -200,7 +191,7 @@ func subjectOf(text string, actors map[booking.Actor]string, names names) subjec
 	if !found {
 		return subject{Name: text}
 	}
-	out := subject{Kind: kind, Name: id}
+	out := subject{Name: id}
 	parsed, err := parseID(id)
 	if err != nil {
 		return out

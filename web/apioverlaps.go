@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
+	"slotkeeper/booking"
 	"slotkeeper/booking/access"
 )
 
@@ -18,6 +19,24 @@ type AcceptBody struct {
 type acceptInput struct {
 	PathID
 	Body AcceptBody
+}
+
+// sameAcceptance refuses whoever accepts what was accepted for another reason: that
+// one is kept, and his would be lost without a word. Who says the same again, since
+// his first answer did not reach him, is told that all is well.
+func (s *server) sameAcceptance(ctx context.Context, id uuid.UUID, reason string) error {
+	notes, err := s.Overlaps.ConflictNotes(ctx, []uuid.UUID{id})
+	if err != nil {
+		return err
+	}
+	reason, err = booking.OverlapReason(reason)
+	if err != nil {
+		return err
+	}
+	if note := notes[id].Accepted; note != nil && note.Actor != booking.ActorSystem && note.Reason == reason {
+		return nil
+	}
+	return &booking.ConflictError{Code: "accepted", Detail: "the overlap was accepted already, for another reason"}
 }
 
 func (s *server) registerOverlaps(api huma.API) {
@@ -35,6 +54,11 @@ func (s *server) registerOverlaps(api huma.API) {
 			for _, a := range answers {
 				if a.Refused != nil {
 					return bookingJSON{}, a.Refused
+				}
+				if a.Unchanged {
+					if err := s.sameAcceptance(ctx, id, in.Body.Reason); err != nil {
+						return bookingJSON{}, err
+					}
 				}
 			}
 			b, err := s.Records.Booking(ctx, id)

@@ -13,7 +13,7 @@ import (
 // transitionJSON is a row of the audit log. From is null when the booking was
 // not known before.
 type transitionJSON struct {
-	Seq        int64           `json:"seq"`
+	Seq        *int64          `json:"seq,omitempty" doc:"The row's place in the whole audit log. Left out for whoever is limited to some resources: its gaps would tell how much goes on at the others"`
 	ID         uuid.UUID       `json:"id"`
 	BookingID  *uuid.UUID      `json:"booking_id"`
 	ReceiptID  *uuid.UUID      `json:"receipt_id"`
@@ -29,11 +29,18 @@ type transitionJSON struct {
 
 func newTransitionJSON(v booking.TransitionView) transitionJSON {
 	return transitionJSON{
-		Seq: v.Seq, ID: v.ID, BookingID: orNullID(v.BookingID), ReceiptID: orNullID(v.ReceiptID),
+		Seq: orNullSeq(v.Seq), ID: v.ID, BookingID: orNullID(v.BookingID), ReceiptID: orNullID(v.ReceiptID),
 		Event: v.Event, From: orNull(string(v.From)), To: orNull(string(v.To)),
 		Outcome: v.Outcome, Reason: orNull(string(v.Reason)),
 		OccurredAt: v.OccurredAt.UTC(), RecordedAt: v.RecordedAt.UTC(), Actor: v.Actor,
 	}
+}
+
+func orNullSeq(seq int64) *int64 {
+	if seq == 0 {
+		return nil
+	}
+	return &seq
 }
 
 type transitionsInput struct {

@@ -205,11 +205,12 @@ func TestAdminLog(t *testing.T) {
 	note("something.new", "odd", nil)
 	res := w.get(t, operator, "/audit?view=admin")
 	wholesome(t, res, "en")
-	has(t, "log", res.body, "Renamed a resource", `<a href="/resources/`+id(10).String()+`">Consulting room</a>`, `Before:</span> Room`, "192.0.2.7",
-		`<a href="/bookings/`+id(22).String()+`">`, `<a href="/connections/`+id(1).String()+`">Clinic</a>`, "something.new", "odd", "· budi", "Signed in")
+	has(t, "log", res.body, `system renamed the resource <a href="/resources/`+id(10).String()+`">Consulting room</a>.`, `Before:</span> Room`, "192.0.2.7",
+		`system asked the provider to cancel <a href="/bookings/`+id(22).String()+`">`, `system connected the account <a href="/connections/`+id(1).String()+`">Clinic</a>.`,
+		"something.new", "odd", "budi signed in.")
 	res = w.get(t, operator, "/audit?view=admin&action=user.signed_in")
-	has(t, "filtered", res.body, `<strong>Signed in</strong>`, `href="/audit?view=admin"`)
-	if strings.Contains(res.body, "<strong>Renamed a resource</strong>") {
+	has(t, "filtered", res.body, `budi signed in.`, `href="/audit?view=admin"`)
+	if strings.Contains(res.body, "renamed the resource") {
 		t.Error("the filter leaves others")
 	}
 	has(t, "none", w.get(t, operator, "/audit?view=admin&action=token.revoked").body, "Nothing fits these filters")

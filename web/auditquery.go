@@ -28,15 +28,19 @@ type auditRange struct {
 // auditRanges are the periods to choose from; the first is the one that opens.
 var auditRanges = []auditRange{{"7d", 7}, {"24h", 1}, {"30d", 30}, {"90d", 90}, {"all", 0}}
 
+// rangeCustom is a period between two days of one's own.
+const rangeCustom = "custom"
+
 func rangeNames() []string {
-	out := make([]string, len(auditRanges))
-	for i, r := range auditRanges {
-		out[i] = r.Name
+	out := make([]string, 0, len(auditRanges)+1)
+	for _, r := range auditRanges {
+		out = append(out, r.Name)
 	}
-	return out
+	return append(out, rangeCustom)
 }
 
-// auditPeriod is a range, or days instead of it.
+// auditPeriod is a range, or days instead of it: where both are given the days win,
+// for a form has a range whether or not somebody chose it.
 type auditPeriod struct {
 	Range string
 	From  string
@@ -45,7 +49,10 @@ type auditPeriod struct {
 
 func readAuditPeriod(v url.Values) auditPeriod {
 	p := auditPeriod{Range: v.Get("range"), From: v.Get("from"), To: v.Get("to")}
-	if !slices.Contains(rangeNames(), p.Range) {
+	switch {
+	case p.From != "" || p.To != "":
+		p.Range = rangeCustom
+	case !slices.Contains(rangeNames(), p.Range):
 		p.Range = auditRanges[0].Name
 	}
 	return p
@@ -54,7 +61,7 @@ func readAuditPeriod(v url.Values) auditPeriod {
 func (p auditPeriod) into(v url.Values) {
 	set(v, "from", p.From)
 	set(v, "to", p.To)
-	if p.Range != auditRanges[0].Name {
+	if p.Range != auditRanges[0].Name && p.From == "" && p.To == "" {
 		v.Set("range", p.Range)
 	}
 }

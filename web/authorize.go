@@ -29,6 +29,8 @@ var actions = map[string]access.Action{
 	"HEAD /readyz":         anybody,
 	"GET /metrics":         access.ScrapeMetrics,
 	"GET /static/:name":    anybody,
+	"GET " + feedRoute:     anybody, // the secret in the address decides
+	"HEAD " + feedRoute:    anybody,
 	"GET /":                anybody, // leads to the sign-in or the calendar
 	"GET /signin":          anybody,
 	"POST /signin":         anybody,
@@ -94,6 +96,9 @@ var actions = map[string]access.Action{
 	"GET /settings/sessions":           access.ManageSelf, // everybody's: access.ManageAccounts
 	"POST /settings/sessions/end":      access.ManageSelf,
 	"POST /settings/sessions/end-all":  access.ManageSelf,
+	"GET /settings/feeds":              access.View, // everybody's: access.ManageAccounts
+	"POST /settings/feeds":             access.View, // no feed tells more than its maker sees
+	"POST /settings/feeds/:id/revoke":  access.View,
 	"GET /settings/users":              access.ManageAccounts,
 	"POST /settings/users":             access.ManageAccounts,
 	"GET /settings/users/:id":          access.ManageAccounts,

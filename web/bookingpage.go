@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -33,6 +34,9 @@ type bookingPageView struct {
 	Chain      []chainLink
 	Timeline   []timelineItem
 	More       bool // the timeline has older items
+	// CanceledBy is the transition that canceled it; nil while it is not, and where
+	// the timeline does not reach back so far.
+	CanceledBy *booking.TransitionView
 	// Accepted is who accepted that it overlaps; nil for nobody.
 	Accepted *acceptance
 
@@ -42,6 +46,11 @@ type bookingPageView struct {
 
 // Named is an actor with the name that is known of it.
 func (v bookingPageView) Named(a booking.Actor) string { return v.language.actorName(a, v.actors) }
+
+// Titled tells whether the title names who comes, as some providers' titles do.
+func (v bookingPageView) Titled() bool {
+	return strings.Contains(strings.ToLower(v.Name), strings.ToLower(v.Who))
+}
 
 // By is who made a decision.
 func (v bookingPageView) By(a booking.Actor) string { return v.language.decider(a, v.actors) }
@@ -89,6 +98,40 @@ type timelineItem struct {
 	Transitions []booking.TransitionView
 	Payload     *payload
 	Link        string // shows the payload
+}
+
+// apart is how far two clocks may differ before both are shown.
+const apart = time.Minute
+
+// Said is when a delivery's event happened by the provider's clock, where that is not
+// when it came; nil else.
+func (i timelineItem) Said() *time.Time {
+	if i.Receipt == nil || len(i.Transitions) == 0 {
+		return nil
+	}
+	said := i.Transitions[0].OccurredAt
+	if said.IsZero() || i.At.Sub(said).Abs() <= apart {
+		return nil
+	}
+	return &said
+}
+
+// Waits tells whether the delivery waits for another that books.
+func (i timelineItem) Waits() bool {
+	return i.Receipt != nil && i.Receipt.Status == booking.StatusWaiting
+}
+
+// canceling is the newest transition that canceled a booking, of a timeline that
+// begins with the newest.
+func canceling(items []timelineItem) *booking.TransitionView {
+	for _, item := range items {
+		for i := range item.Transitions {
+			if t := &item.Transitions[i]; t.Outcome == booking.Applied && t.To == booking.Canceled && t.From != booking.Canceled {
+				return t
+			}
+		}
+	}
+	return nil
 }
 
 // Accepting is the transition by which somebody or a rule accepted the overlap, of an
@@ -171,6 +214,9 @@ func (s *server) bookingPage(c echo.Context) error {
 	}
 	if v.Timeline, v.More, err = s.timeline(ctx, b.ID); err != nil {
 		return err
+	}
+	if b.Status == booking.Canceled {
+		v.CanceledBy = canceling(v.Timeline)
 	}
 	if who.may(access.ReadRawBodies) {
 		if err := s.openPayload(c, v.Timeline, q); err != nil {

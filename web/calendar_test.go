@@ -63,6 +63,12 @@ func TestCalendarShowsTheViewersHours(t *testing.T) {
 		"a zone that does not exist": {
 			"2026-11-30T07:00:00Z", "2026-11-30T07:30:00Z", "zone=Mars/Base", "en", []string{"There is no time zone Mars/Base", "14:00–14:30"},
 		},
+		"a date that does not exist": {
+			"2026-11-30T07:00:00Z", "2026-11-30T07:30:00Z", "date=2026-02-30", "en", []string{"2026-02-30 is not a date", "14:00–14:30"},
+		},
+		"a date that is none, in Indonesian": {
+			"2026-11-30T07:00:00Z", "2026-11-30T07:30:00Z", "date=besok", "id", []string{"besok bukan tanggal", "14.00–14.30"},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

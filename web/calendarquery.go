@@ -50,6 +50,8 @@ type calendarQuery struct {
 	Open uuid.UUID
 	// ZoneUnknown is a zone that the query named and that does not exist.
 	ZoneUnknown string
+	// DateUnknown is a date that the query named and that is none.
+	DateUnknown string
 
 	ownZone *time.Location
 	// back is the calendar that a page of a booking leads back to, as its query
@@ -87,8 +89,13 @@ func readCalendarQuery(q url.Values, own *time.Location, now time.Time) calendar
 	}
 	out.today = calendar.DateOf(now, out.Zone)
 	out.Date = out.today
-	if d, err := calendar.ParseDate(q.Get("date")); err == nil {
-		out.Date = d
+	if named := q.Get("date"); named != "" {
+		d, err := calendar.ParseDate(named)
+		if err != nil {
+			out.DateUnknown = searched(named)
+		} else {
+			out.Date = d
+		}
 	}
 	out.Resource, _ = uuid.Parse(q.Get("resource")) // none when it is no id
 	out.Open, _ = uuid.Parse(q.Get("booking"))

@@ -64,7 +64,8 @@ func staleText(c providers.Connection, q calendarQuery, l *language) string {
 	}
 	at := since.In(q.Zone)
 	text := l.dates.time(at) + " " + zoneName(at)
-	if calendar.DateOf(at, q.Zone) != q.today {
+	// Beside another day than today a time alone would be taken for one of that day.
+	if d := calendar.DateOf(at, q.Zone); d != q.today || !slices.ContainsFunc(q.Days(), func(shown calendar.Day) bool { return shown.Date == d }) {
 		text = l.dates.stamp(at)
 	}
 	return l.t("calendar.stale.since", "Name", c.Name, "Since", text)

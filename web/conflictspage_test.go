@@ -323,7 +323,9 @@ func TestAcceptOverlapByAPI(t *testing.T) {
 	}{
 		"accepted":       {access.Operate, id(22).String(), `{"reason":"two rooms"}`, 200, "", 1},
 		"administrator":  {access.Admin, id(22).String(), `{"reason":"two rooms"}`, 200, "", 1},
-		"again":          {access.Operate, id(34).String(), `{"reason":"two rooms"}`, 200, "", 1},
+		"the same again": {access.Operate, id(34).String(), `{"reason":" two rooms <b>bold</b>"}`, 200, "", 1},
+		"came second":    {access.Operate, id(34).String(), `{"reason":"two rooms"}`, 409, "conflict", 1},
+		"after a rule":   {access.Operate, id(35).String(), `{"reason":"two rooms"}`, 409, "conflict", 1},
 		"may only read":  {access.Read, id(22).String(), `{"reason":"two rooms"}`, 403, "forbidden", 0},
 		"nobody":         {"", id(22).String(), `{"reason":"two rooms"}`, 401, "unauthenticated", 0},
 		"not conflicted": {access.Operate, id(21).String(), `{"reason":"two rooms"}`, 409, "illegal_transition", 1},
@@ -361,7 +363,7 @@ func TestAcceptOverlapByAPI(t *testing.T) {
 					t.Errorf("%s; the log: %s", got.Detail, w.logs)
 				}
 			}
-			if c.asked > 0 && (!strings.HasPrefix(o.asked[0], "token 127.0.0.1 accepts ") || !strings.HasSuffix(o.asked[0], ": two rooms")) {
+			if c.asked > 0 && (!strings.HasPrefix(o.asked[0], "token 127.0.0.1 accepts ") || !strings.Contains(o.asked[0], ": two rooms")) {
 				t.Errorf("asked was %q", o.asked)
 			}
 		})

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -30,6 +31,7 @@ const (
 	doneFinished     = "finished"
 	doneAbandoned    = "abandoned"
 	doneDisconnected = "disconnected"
+	doneAlready      = "disconnected_already"
 )
 
 // connectionNow is the connection of a path, whole, when it is not ended.
@@ -43,7 +45,7 @@ func (s *server) connectionNow(c echo.Context, needs access.Action) (providers.C
 	}
 	conn, err := s.Records.Connection(c.Request().Context(), id)
 	if err == nil && conn.DisconnectedAt != nil {
-		err = &booking.ConflictError{Detail: "the connection is disconnected"}
+		err = &booking.ConflictError{Code: "disconnected", Detail: "the connection is disconnected"}
 	}
 	return conn, err
 }
@@ -77,10 +79,10 @@ func (s *server) checkConnection(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	if err := s.note(c, access.DidCheckConnection, conn.ID, nil); err != nil {
+	found, err := s.Connect.Check(ctx, conn.ID)
+	if err := s.note(c, access.DidCheckConnection, conn.ID, map[string]string{"found": foundBy(found, err)}); err != nil {
 		return err
 	}
-	found, err := s.Connect.Check(ctx, conn.ID)
 	if err != nil {
 		return s.connectionTrouble(c, conn.ID, err)
 	}
@@ -97,6 +99,20 @@ func (s *server) checkConnection(c echo.Context) error {
 		}
 	}
 	return s.toConnection(c, conn.ID, doneChecked)
+}
+
+// foundBy is the result of a check in a word, for the admin log: a cause, when it
+// did not go well.
+func foundBy(found account.Finding, err error) string {
+	switch err := cmp.Or(err, found.Err); {
+	case err != nil:
+		return string(account.CauseOf(err))
+	case found.Remade:
+		return "remade"
+	case found.Recovered:
+		return "recovered"
+	}
+	return "ok"
 }
 
 // compareConnection begins a reconcile.
@@ -160,7 +176,14 @@ func (s *server) stopRun(c echo.Context) error {
 	}
 	// One that has ended meanwhile is not stopped, and of another connection none.
 	if !slices.ContainsFunc(open, func(r booking.Run) bool { return r.ID == id && r.ConnectionID == conn.ID }) {
-		return &booking.ConflictError{Detail: "no such run of this connection is under way"}
+		runs, err := s.Records.Runs(ctx, conn.ID, booking.MaxLimit)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(runs, func(r booking.Run) bool { return r.ID == id }) {
+			return booking.ErrNotFound
+		}
+		return &booking.ConflictError{Code: "ended", Detail: "the run has ended already"}
 	}
 	r, err := s.Connect.StopRun(ctx, id, s.by(c).Actor)
 	if err != nil {
@@ -181,7 +204,7 @@ func (s *server) rotateConnection(c echo.Context) error {
 	}
 	ctx := c.Request().Context()
 	if conn.SecretFixed(s.Providers[conn.Provider]) {
-		return &booking.ConflictError{Detail: "the provider signs with a key that is not ours to change"}
+		return &booking.ConflictError{Code: "key_not_ours", Detail: "the provider signs with a key that is not ours to change"}
 	}
 	done := doneRotatedOver
 	if conn.Subscription == providers.Registered {
@@ -235,6 +258,9 @@ func (s *server) abandonRotation(c echo.Context) error {
 // disconnectPage says what disconnecting does and what stays.
 func (s *server) disconnectPage(c echo.Context) error {
 	conn, err := s.connectionNow(c, access.ManageConnections)
+	if conn.DisconnectedAt != nil {
+		return s.toConnection(c, conn.ID, doneAlready)
+	}
 	if err != nil {
 		return err
 	}
@@ -245,8 +271,13 @@ func (s *server) disconnectPage(c echo.Context) error {
 	return s.page(c, http.StatusOK, "connectionend", page{Title: "disconnect.title", Section: "connections", Data: v})
 }
 
+// disconnectConnection ends a connection. Of two people who do it at once the second
+// is told that it is done: nothing is left for him to do, and nothing went wrong.
 func (s *server) disconnectConnection(c echo.Context) error {
 	conn, err := s.connectionNow(c, access.ManageConnections)
+	if conn.DisconnectedAt != nil {
+		return s.toConnection(c, conn.ID, doneAlready)
+	}
 	if err != nil {
 		return err
 	}

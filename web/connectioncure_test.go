@@ -157,7 +157,8 @@ func TestStopRun(t *testing.T) {
 		want int
 	}{
 		"a viewer":               {viewer, stop, http.StatusForbidden},
-		"of another connection":  {operator, connectionPath(6, "/runs/"+id(91).String()+"/stop"), http.StatusConflict},
+		"of another connection":  {operator, connectionPath(6, "/runs/"+id(91).String()+"/stop"), http.StatusNotFound},
+		"one that is not there":  {operator, connectionPath(5, "/runs/"+id(98).String()+"/stop"), http.StatusNotFound},
 		"one that has ended":     {operator, connectionPath(5, "/runs/"+id(92).String()+"/stop"), http.StatusConflict},
 		"none":                   {operator, connectionPath(5, "/runs/x/stop"), http.StatusNotFound},
 		"of one that is no more": {operator, connectionPath(3, "/runs/"+id(91).String()+"/stop"), http.StatusConflict},

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -254,6 +255,11 @@ func (s *server) connectFailed(c echo.Context, f connectForm, err error) error {
 	}
 	t := troubleOf(err)
 	if t == nil {
+		return err
+	}
+	// Whose account it is nobody knows by now; the error may repeat what was typed.
+	detail := map[string]string{"provider": f.Provider, "reason": string(t.Cause)}
+	if err := s.Accounts.Note(context.WithoutCancel(c.Request().Context()), s.by(c), access.DidFailConnect, "", detail); err != nil {
 		return err
 	}
 	return s.showConnect(c, http.StatusUnprocessableEntity, connectView{connectForm: f, Trouble: t})

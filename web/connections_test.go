@@ -37,7 +37,7 @@ func connecting() map[string][]string {
 		"health": states, "health.help": states, "down": {string(providers.StateFailing), string(providers.StateNeedsSignIn)},
 		"trouble": causes, "remedy": causes,
 		"run.cause":     {"asked", "connected", "reconnected", "outage", "periodic", "registered"},
-		"done":          {"connected", "reconnected", "checked", "comparing", "importing", "stopped", "rotated", "rotated_over", "finished", "abandoned", "disconnected"},
+		"done":          {"connected", "reconnected", "checked", "comparing", "importing", "stopped", "rotated", "rotated_over", "finished", "abandoned", "disconnected", "disconnected_already"},
 		"connect.needs": all, "connect.what": all, "connect.lead": all, "byhand.where": all,
 		"hop": {
 			string(account.HopAddress), string(account.HopConnect), string(account.HopTLS), string(account.HopPost), string(account.HopAnswer),
@@ -457,9 +457,18 @@ func TestConnectionActions(t *testing.T) {
 		if res := do(viewer, 5, what, nil); res.StatusCode != http.StatusForbidden {
 			t.Errorf("a viewer's %s gives %d", what, res.StatusCode)
 		}
-		if res := do(admin, 3, what, nil); res.StatusCode != http.StatusConflict {
+		res := do(admin, 3, what, nil)
+		if what == "disconnect" { // the second of two who do it is told that it is done
+			if to := res.Header.Get("Location"); res.StatusCode != http.StatusSeeOther || to != connectionPath(3, "?done=disconnected_already") {
+				t.Errorf("disconnected again: %d, %s", res.StatusCode, to)
+			}
+			continue
+		}
+		if res.StatusCode != http.StatusConflict {
 			t.Errorf("%s of a disconnected one gives %d", what, res.StatusCode)
 		}
+		wholesome(t, res, "en")
+		has(t, what, res.body, "This account is disconnected. Connect it again first.")
 	}
 	if res := w.get(t, operator, "/connections/new/calendly"); res.StatusCode != http.StatusForbidden {
 		t.Errorf("an operator's form gives %d", res.StatusCode)

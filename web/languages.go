@@ -120,13 +120,15 @@ func (l *language) has(key string) bool {
 	return err == nil
 }
 
-// fieldErrors says in the viewer's language what is wrong with a field.
+// fieldErrors says in the viewer's language what is wrong with a field: of one that has
+// no words of its own, that it is not valid. The error's own detail is English, and
+// for programs.
 func (l *language) fieldErrors(e *booking.InvalidError) map[string]string {
 	key := "invalid." + e.Field
 	if e.Field != "" && l.has(key) {
 		return map[string]string{e.Field: l.t(key)}
 	}
-	return map[string]string{e.Field: e.Detail}
+	return map[string]string{e.Field: l.t("invalid.other")}
 }
 
 // named is the text of a value of a set; what is not in the set shows as it is, in
@@ -154,6 +156,23 @@ func (l *language) actor(a booking.Actor) string {
 // number is a whole number with the language's groups of three.
 func (l *language) number(n int) string {
 	return message.NewPrinter(xlanguage.Make(l.tag)).Sprint(number.Decimal(n))
+}
+
+// wait is how long to wait, in words: rounded up, so that whoever waits so long has
+// waited long enough.
+func (l *language) wait(d time.Duration) string {
+	switch {
+	case d <= 0:
+		d = time.Minute
+	case d > 59*time.Minute:
+		return l.t("wait.while")
+	}
+	if seconds := int((d + time.Second - 1) / time.Second); seconds <= 10 {
+		return l.n("wait.seconds", seconds)
+	} else if seconds < 60 {
+		return l.n("wait.seconds", (seconds+9)/10*10)
+	}
+	return l.n("wait.minutes", int((d+time.Minute-1)/time.Minute))
 }
 
 // zoneName is the zone's abbreviation at an instant, or its distance from UTC

@@ -72,7 +72,7 @@ func TestMessagesAreUsed(t *testing.T) {
 			t.Errorf("%s asks for %s, which has no text", by, key)
 		}
 	}
-	sets := map[string]bool{"user.refused": true, "actor": true, "provider": true, "reason": true}
+	sets := map[string]bool{"deed": true, "did": true, "signed": true, "signed.failed": true, "purpose": true, "notices": true, "found": true, "conflict": true, "user.refused": true, "actor": true, "provider": true, "reason": true}
 	for _, pattern := range []string{"templates/*.html", "templates/partials/*.html"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
@@ -113,7 +113,7 @@ func TestMessagesAreUsed(t *testing.T) {
 	}
 	for _, code := range []string{
 		"bad_request", "forbidden", "cross_origin", "not_found", "link_spent", "method_not_allowed", "conflict", "body_too_large",
-		"already_canceled", "already_asked", "provider_signin_spent", "cannot_cancel", "nothing_to_retry", "nothing_to_withdraw", "being_tried",
+		"illegal_transition", "unconfirmed", "already_canceled", "already_asked", "provider_signin_spent", "cannot_cancel", "nothing_to_retry", "nothing_to_withdraw", "being_tried",
 		"invalid", "rate_limited", "unavailable", "internal",
 	} {
 		need("problem."+code+".title", "the error page")
@@ -122,6 +122,7 @@ func TestMessagesAreUsed(t *testing.T) {
 	for _, field := range []string{
 		"username", "password", "timezone", "language", "message", "name", "zone", "into", "from", "identity", "resource", "connection_name", "day", "key", "user", "api_url", "account", "reason",
 		"first_weekday", "appearance", "role", "resources", "sees", "token_name", "scope",
+		"feed_name", "level", "status", "provider", "other", "to",
 	} {
 		need("invalid."+field, "a form")
 	}
@@ -154,27 +155,36 @@ func closedSets() map[string][]string {
 		booking.ReasonOverlap, booking.ReasonCapacityFull, booking.ReasonUnmapped, booking.ReasonIllegal, booking.ReasonStale)
 	out := map[string][]string{
 		"reason": reasons, "why": reasons,
-		"outcome":       text(booking.Applied, booking.Rejected),
-		"actor":         {"none", "webhook", "backfill", "reconcile", "replay", "system", "user", "token"},
-		"provider":      {"none", "calendly", "calcom", "acuity", "generic"},
-		"calendar.view": {"agenda", "day", "week", "month", "resources"},
-		"user.done":     {"added", "role", "limit", "disabled", "enabled", "signout"},
-		"user.refused":  {"role", "disabled", "enabled"},
-		"sessions.done": {"ended", "all"},
-		"appearance":    text(access.AppearanceLight, access.AppearanceDark),
-		"scope":         text(access.Read, access.Operate, access.Admin),
-		"privacy":       text(access.Viewer, access.Operator),
-		"audit.range":   {"24h", "7d", "30d", "90d", "all"},
-		"deed":          access.Deeds(),
-		"subject":       {"user", "token", "booking", "receipt", "replay", "resource", "connection"},
-		"resource.done": {"renamed", "zone", "merged", "split", "mapped", "ruled", "unruled"},
+		"outcome":          text(booking.Applied, booking.Rejected),
+		"actor":            {"none", "webhook", "backfill", "reconcile", "replay", "system", "user", "token"},
+		"provider":         {"none", "calendly", "calcom", "acuity", "generic"},
+		"calendar.view":    {"agenda", "day", "week", "month", "resources"},
+		"user.done":        {"added", "role", "limit", "disabled", "enabled", "signout"},
+		"user.refused":     {"role", "disabled", "enabled"},
+		"sessions.done":    {"ended", "all"},
+		"appearance":       text(access.AppearanceLight, access.AppearanceDark),
+		"scope":            text(access.Read, access.Operate, access.Admin),
+		"privacy":          text(access.Viewer, access.Operator),
+		"audit.range":      {"24h", "7d", "30d", "90d", "all", "custom"},
+		"deed":             access.Deeds(),
+		"did":              access.Deeds(),
+		"signed":           {"password", "link"},
+		"signed.failed":    {"wrong_password", "unknown_name", "disabled"},
+		"purpose":          text(access.LinkSignIn, access.LinkAdministrator),
+		"notices":          {"removed", "left", "registered", "manual"},
+		"found":            {"ok", "recovered", "remade"},
+		"conflict":         {"disconnected", "rotating", "secret_given", "not_rotating", "ended", "importing", "no_preview", "key_not_ours"},
+		"feeds.level":      text(booking.FeedBusy, booking.FeedNames, booking.FeedFull),
+		"feeds.level.help": text(booking.FeedBusy, booking.FeedNames, booking.FeedFull),
+		"resource.done":    {"renamed", "zone", "merged", "split", "mapped", "ruled", "unruled"},
 		"kind": text("none", booking.KindRequested, booking.KindCreated, booking.KindMoved, booking.KindCanceled, booking.KindDetails,
 			booking.KindNoShow, booking.KindSelftest, "other", "unknown", "OOO_CREATED", "BOOKING_PAYMENT_INITIATED", "BOOKING_PAID", "BOOKING_NO_SHOW_UPDATED",
 			"MEETING_STARTED", "MEETING_ENDED", "RECORDING_READY", "FORM_SUBMITTED", "PING", "routing_form_submission.created", "order.completed"),
 		"fact": {
 			"was", "name", "role", "with", "purpose", "provider", "reason", "format", "scope", "from", "to", "text", "booking_id", "connection_id", "resource_id", "outcome",
-			"show", "actor", "accepted", "within_provider", "zone", "into", "run", "effect", "webhook", "failed_at", "resources", "username", "limited", "resource", "booking",
-			"dry_run", "refetch", "connection", "kind", "status", "receipts",
+			"show", "actor", "accepted", "within_provider", "zone", "into", "webhook", "failed_at", "resources", "username", "limited", "resource", "booking",
+			"dry_run", "refetch", "connection", "kind", "status", "receipts", "found", "ok", "affected", "because", "names", "phones", "intact", "transitions",
+			"head", "bookings", "seats", "effects", "values",
 		},
 		"replay.count":     {"changed", "wouldchange", "unchanged", "still_failed", "asked", "need_refetch", "open", "gone"},
 		"replay.help":      {"changed", "wouldchange", "unchanged", "still_failed", "asked", "need_refetch", "open", "gone"},

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/pprof"
 	"slices"
@@ -79,7 +80,31 @@ func NewMetrics(providers []string, stored Measured, now func() time.Time) *Metr
 	m.registry.MustRegister(m.deliveries, m.ack, m.moves, m.signatures, m.refusals, m.sets, m.effects,
 		newBacklogCollector(stored, now), newConnectionCollector(stored, now),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.begin()
 	return m
+}
+
+// begin has what alerts wait for start at 0: Prometheus does not see the increase of
+// a counter that appears with its first event, and that one conflict would ring for
+// nobody.
+func (m *Metrics) begin() {
+	for _, provider := range m.providers {
+		for _, kind := range []booking.Kind{booking.KindRequested, booking.KindCreated, booking.KindMoved} {
+			m.deliveries.WithLabelValues(provider, string(kind), string(booking.StatusConflict))
+		}
+		m.refusals.WithLabelValues(provider, "unavailable")
+		m.signatures.WithLabelValues(provider)
+	}
+}
+
+// Register adds metrics of others, such as those of the database's connections.
+func (m *Metrics) Register(all ...prometheus.Collector) error {
+	for _, c := range all {
+		if err := m.registry.Register(c); err != nil {
+			return fmt.Errorf("web: register metrics: %w", err)
+		}
+	}
+	return nil
 }
 
 func (m *Metrics) provider(name string) string {

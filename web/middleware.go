@@ -211,7 +211,7 @@ func client(c echo.Context) string {
 
 // speaksJSON tells whether the path belongs to programs, not to people.
 func speaksJSON(path string) bool {
-	for _, p := range []string{"/api", "/webhooks"} {
+	for _, p := range []string{"/api", "/webhooks", "/feeds"} {
 		if path == p || strings.HasPrefix(path, p+"/") {
 			return true
 		}

@@ -51,7 +51,8 @@ func (p *Problem) ContentType(string) string { return problemJSON }
 func (p *Problem) GetHeaders() http.Header {
 	h := http.Header{}
 	if p.retryAfter > 0 {
-		h.Set(echo.HeaderRetryAfter, strconv.Itoa(int((p.retryAfter+time.Second-1)/time.Second)))
+		after := min(p.retryAfter, mostRetryAfter)
+		h.Set(echo.HeaderRetryAfter, strconv.Itoa(int((after+time.Second-1)/time.Second)))
 	}
 	if p.Status == http.StatusUnauthorized && p.Code == codeUnauthenticated {
 		h.Set(echo.HeaderWWWAuthenticate, `Bearer realm="slotkeeper"`)
@@ -161,6 +162,10 @@ var known = []struct {
 // retryUnavailable is when to come back after 503: soon, for a database that
 // restarts is back within seconds, and providers have backoffs of their own.
 const retryUnavailable = 5 * time.Second
+
+// mostRetryAfter is the longest that anybody is told to stay away: by then it is worth
+// a try.
+const mostRetryAfter = time.Hour
 
 // problemOf is the one place that decides what an error looks like from outside.
 func problemOf(err error) *Problem {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"html/template"
 	"maps"
@@ -261,6 +262,7 @@ type problemView struct {
 	Problem *Problem
 	Title   string
 	Help    string
+	Said    string // what exactly does not go together
 	Retry   bool
 }
 
@@ -268,6 +270,11 @@ type problemView struct {
 func (s *server) problemPage(c echo.Context, p *Problem) error {
 	l := s.viewer(c).language
 	code := p.Code
+	var conflict *booking.ConflictError
+	said := ""
+	if errors.As(p.cause, &conflict) && conflict.Code != "" && l.has("conflict."+conflict.Code) {
+		said = l.t("conflict." + conflict.Code)
+	}
 	if !l.has("problem." + code + ".title") {
 		code = codeInternal
 		if p.Status < http.StatusInternalServerError {
@@ -277,8 +284,8 @@ func (s *server) problemPage(c echo.Context, p *Problem) error {
 	return s.page(c, p.Status, "problem", page{
 		Title: "problem." + code + ".title",
 		Data: problemView{
-			Problem: p, Title: l.t("problem." + code + ".title"), Help: l.t("problem." + code + ".help"),
-			Retry: p.Status >= http.StatusInternalServerError,
+			Problem: p, Title: l.t("problem." + code + ".title"), Help: l.t("problem."+code+".help", "Wait", l.wait(p.retryAfter)),
+			Said: said, Retry: p.Status >= http.StatusInternalServerError,
 		},
 	})
 }

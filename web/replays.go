@@ -191,7 +191,7 @@ func (s *server) runReplay(c echo.Context) error {
 		return err
 	}
 	if !told.DryRun || told.Status != booking.RunDone {
-		return &booking.ConflictError{Detail: "only a preview that is done can be replayed"}
+		return &booking.ConflictError{Code: "no_preview", Detail: "only a preview that is done can be replayed"}
 	}
 	// What came after the preview was not in it.
 	f := told.Filter

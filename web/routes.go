@@ -21,6 +21,7 @@ func (s *server) routes(e *echo.Echo) error {
 		e.GET("/metrics", s.metrics)
 	}
 	e.GET("/static/:name", s.assets.serve)
+	e.Match([]string{http.MethodGet, http.MethodHead}, feedRoute, s.feed)
 
 	// Not groups: echo gives a group with middleware a catch-all of its own, and
 	// every unknown path would lead to the sign-in page.

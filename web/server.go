@@ -137,6 +137,9 @@ type Deps struct {
 	Resources Resources
 	Overlaps  Overlaps
 	Replays   Replays
+	Feeds     Feeds
+	// Revisions tell feeds how often chains changed.
+	Revisions func(ctx context.Context, chains []uuid.UUID) (map[uuid.UUID]booking.Revision, error)
 	Metrics   *Metrics
 	// Live tells open pages of changes while it runs.
 	Live *Live
@@ -178,6 +181,8 @@ func (d *Deps) validate() error {
 	need(d.Resources != nil, "Resources")
 	need(d.Overlaps != nil, "Overlaps")
 	need(d.Replays != nil, "Replays")
+	need(d.Feeds != nil, "Feeds")
+	need(d.Revisions != nil, "Revisions")
 	need(d.Metrics != nil, "Metrics")
 	need(d.Live != nil, "Live")
 	need(len(d.Providers) > 0, "Providers")
@@ -195,6 +200,8 @@ type server struct {
 	sessions *sessions
 	webhooks *webhooks
 	health   *health
+	// How often programs may read one feed, and ask for feeds that do not exist.
+	feedReads, feedMisses *limits
 }
 
 // New is the server of the main listener.
@@ -211,6 +218,7 @@ func New(deps Deps) (http.Handler, error) {
 	s.Records, s.Effects, s.Resources = guarded{deps.Records}, guardedEffects{deps.Effects, deps.Records}, guardedResources{deps.Resources}
 	s.sessions = newSessions(deps)
 	s.webhooks = newWebhooks(deps)
+	s.feedReads, s.feedMisses = newLimits(feedReadEvery, feedReadBurst), newLimits(feedMissEvery, feedMissBurst)
 	s.health = &health{ready: deps.Records.Ready, now: deps.Now, log: deps.Log}
 
 	e := echo.New()

@@ -22,6 +22,9 @@ func (s *server) settingsRoutes(e *echo.Echo, signedIn []echo.MiddlewareFunc) {
 	e.GET("/settings/sessions", s.sessionsPage, signedIn...)
 	e.POST("/settings/sessions/end", s.endSession, signedIn...)
 	e.POST("/settings/sessions/end-all", s.endSessions, signedIn...)
+	e.GET("/settings/feeds", s.feedsPage, signedIn...)
+	e.POST("/settings/feeds", s.addFeed, signedIn...)
+	e.POST("/settings/feeds/:id/revoke", s.revokeFeed, signedIn...)
 	e.GET("/settings/users", s.usersPage, signedIn...)
 	e.POST("/settings/users", s.addUser, signedIn...)
 	e.GET("/settings/users/:id", s.userPage, signedIn...)
@@ -125,7 +128,7 @@ func (s *server) savePassword(c echo.Context) error {
 		switch {
 		case errors.As(err, &throttled):
 			c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(throttled.Seconds()))
-			return s.passwordRefused(c, http.StatusTooManyRequests, "current", who.language.n("signin.throttled", throttled.Seconds()))
+			return s.passwordRefused(c, http.StatusTooManyRequests, "current", who.language.t("signin.throttled", "Wait", who.language.wait(throttled.RetryAfter)))
 		case errors.Is(err, access.ErrBadCredentials):
 			return s.passwordRefused(c, http.StatusUnprocessableEntity, "current", who.language.t("settings.password.wrong"))
 		case err != nil:

@@ -41,7 +41,7 @@ func (s *server) signIn(c echo.Context) error {
 	case errors.As(err, &throttled):
 		status = http.StatusTooManyRequests
 		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(throttled.Seconds()))
-		form.Error = s.viewer(c).language.n("signin.throttled", throttled.Seconds())
+		form.Error = s.viewer(c).language.t("signin.throttled", "Wait", s.viewer(c).language.wait(throttled.RetryAfter))
 	case errors.Is(err, access.ErrBadCredentials):
 		form.Error = s.viewer(c).language.t("signin.wrong")
 	case err != nil:

@@ -112,7 +112,7 @@ func TestSignInIsThrottled(t *testing.T) {
 	for range 40 {
 		res := w.post(t, browser, "/signin", url.Values{"username": {"ayu"}, "password": {"guess"}})
 		if res.StatusCode == http.StatusTooManyRequests {
-			if res.Header.Get("Retry-After") == "" || !strings.Contains(res.body, "Too many attempts") {
+			if res.Header.Get("Retry-After") == "" || !strings.Contains(res.body, "Too many wrong passwords. Wait 2 seconds") {
 				t.Errorf("%v", res.Header)
 			}
 			wholesome(t, res, "en")

@@ -169,7 +169,7 @@ func (r *records) keepTransition(f booking.Filter) func(booking.TransitionView) 
 			(f.ConnectionID == nil || t.ConnectionID == *f.ConnectionID) && (f.ResourceID == nil || slices.Contains(t.ResourceIDs, *f.ResourceID)) &&
 			(f.Actor == "" || string(t.Actor) == f.Actor) &&
 			(f.Text == "" || strings.Contains(strings.ToLower(t.Title+" "+t.Invitee), strings.ToLower(f.Text))) &&
-			(!f.Troubled || t.Outcome == booking.Rejected || t.To == booking.Conflicted) && f.Scope.Sees(t.ResourceIDs...)
+			(!f.Troubled || t.Outcome == booking.Rejected || t.To == booking.Conflicted && t.Event != booking.AcceptOverlap) && f.Scope.Sees(t.ResourceIDs...)
 	}
 }
 
@@ -298,6 +298,8 @@ type world struct {
 	logs     *logs
 	clock    *clock
 	replays  *replays
+	shelved  *feedShelf
+	feeds    *access.Feeds
 }
 
 type clock struct {
@@ -347,6 +349,8 @@ func newWorld(t *testing.T, r *records, take intake, change ...func(*web.Deps)) 
 	w.replays = &replays{now: w.clock.now}
 	r.house = w.store
 	w.accounts = access.NewAccounts(w.store, w.clock.now)
+	w.shelved = &feedShelf{accounts: w.store}
+	w.feeds = access.NewFeeds(w.shelved, w.accounts)
 	w.metrics = web.NewMetrics([]string{"generic", "calendly"}, r, w.clock.now)
 	if take == nil {
 		take = accepted
@@ -357,7 +361,7 @@ func newWorld(t *testing.T, r *records, take intake, change ...func(*web.Deps)) 
 	}
 	deps := web.Deps{
 		Log: slog.New(slog.NewJSONHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: w.clock.now,
-		Records: r, Accounts: w.accounts, Intake: take, Metrics: w.metrics, Effects: &effects{records: r}, Resources: &registry{records: r}, Overlaps: &overlaps{records: r}, Replays: w.replays, Live: web.NewLive(r, slog.New(slog.DiscardHandler)),
+		Records: r, Accounts: w.accounts, Intake: take, Metrics: w.metrics, Effects: &effects{records: r}, Resources: &registry{records: r}, Overlaps: &overlaps{records: r}, Replays: w.replays, Feeds: w.feeds, Revisions: r.revisions, Live: web.NewLive(r, slog.New(slog.DiscardHandler)),
 		Connect: &connector{records: r, now: w.clock.now}, Senders: r,
 		Providers: map[string]providers.Provider{"generic": house{}, "calendly": house{}},
 		EmailKey:  func(string) string { return "hmac" }, Sessions: w.store.shelf,

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -226,9 +228,31 @@ func (w *webhooks) logFailure(ctx context.Context, p booking.Post, name string, 
 func deliveryAttrs(p booking.Post, name string) []slog.Attr {
 	return []slog.Attr{
 		slog.String("request_id", p.RequestID), slog.String("provider", name),
-		slog.String("connection", p.ConnectionID.String()), slog.String("event_key", p.EventKey),
-		slog.String("kind", string(p.Kind)),
+		slog.String("connection", p.ConnectionID.String()), slog.String("event_key", loggable(p.EventKey)),
+		slog.String("kind", loggable(string(p.Kind))),
 	}
+}
+
+// mostLogged bounds what a line of the log repeats of a sender's words.
+const mostLogged = 100
+
+// loggable is a sender's word as the log has it: short, and of characters that do
+// no harm to whatever reads the log. A space is none: it would part one field in two.
+func loggable(s string) string {
+	safe := func(r rune) rune {
+		if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._:=+/@|-", r)) {
+			return r
+		}
+		return '?'
+	}
+	out, left := strings.Builder{}, mostLogged
+	for _, r := range s {
+		if left--; left < 0 {
+			return out.String() + "..."
+		}
+		out.WriteRune(safe(r))
+	}
+	return out.String()
 }
 
 // kept are the headers worth keeping with a receipt: none of them is a secret.

@@ -80,7 +80,7 @@ type Entry struct {
 	At      time.Time
 	Actor   booking.Actor
 	Action  string
-	Subject string // "user:<id>", "token:<id>", "resource:<id>", "receipt:<id>" or ""
+	Subject string // "user:<id>", "token:<id>", "feed:<id>", "resource:<id>", "receipt:<id>" or ""
 	Detail  map[string]string
 	Remote  string // the client's address, "" for commands
 }
@@ -104,9 +104,9 @@ type EntryFilter struct {
 func Deeds() []string {
 	return []string{
 		DidSignIn, DidFailSignIn, DidAddUser, DidSetPassword, DidDisableUser, DidEnableUser, DidSetRole, DidLimitUser, DidSetDisplay,
-		DidSetPrivacy, DidEndSession, DidEndSessions, DidCreateToken, DidRevokeToken,
+		DidSetPrivacy, DidEndSession, DidEndSessions, DidCreateToken, DidRevokeToken, DidAddFeed, DidRevokeFeed,
 		DidMakeLink, DidRefuseLink, DidAskCancel, DidRetryEffect, DidWithdrawEffect, DidAcceptOverlap,
-		DidConnect, DidReconnect, DidDisconnect, DidCheckConnection, DidTestConnection, DidCompareConnection, DidImportConnection, DidStopRun, DidRotateSecret, DidFinishRotation, DidAbandonRotation,
+		DidConnect, DidFailConnect, DidReconnect, DidDisconnect, DidCheckConnection, DidTestConnection, DidCompareConnection, DidImportConnection, DidStopRun, DidRotateSecret, DidFinishRotation, DidAbandonRotation,
 		DidMapIdentity, DidSplitIdentity, DidMergeResource, DidRenameResource, DidSetZone, DidSetOverlapRule,
 		DidReadBody, DidExportAudit, DidVerifyAudit, DidReplay, DidStopReplay,
 		DidBackUp, DidRestore, DidRotateKey, DidErase,
@@ -129,6 +129,8 @@ const (
 	DidEndSessions = "session.all_ended"
 	DidCreateToken = "token.created"
 	DidRevokeToken = "token.revoked"
+	DidAddFeed     = "feed.added"
+	DidRevokeFeed  = "feed.revoked"
 	DidMakeLink    = "link.made"
 	DidRefuseLink  = "link.refused"
 	DidAskCancel   = "booking.cancel_asked"
@@ -139,6 +141,7 @@ const (
 	DidAcceptOverlap = "booking.overlap_accepted"
 
 	DidConnect           = "connection.connected"
+	DidFailConnect       = "connection.connect_failed"
 	DidReconnect         = "connection.reconnected"
 	DidDisconnect        = "connection.disconnected"
 	DidCheckConnection   = "connection.checked"

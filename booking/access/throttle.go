@@ -10,23 +10,37 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The throttle of sign-ins. An address may try 20 times at once and then every
-// 15 seconds; an account may be tried 10 times at once and then every 30
-// seconds, from all addresses together.
+// The throttle of sign-ins. What is tried for one name from one address is held
+// back strictly: freeTries at once, then after a delay that doubles with each
+// failure up to longestDelay. The loopback address is no exception: behind a proxy
+// that is not trusted everybody comes from there. A refused attempt does not
+// lengthen the delay, and the right password ends it.
 //
-// The account's bucket alone would let a stranger lock its owner out by keeping
-// it empty. So it does not count for whom it is not meant: an address from which
-// the account signed in since the start, and the machine itself (loopback, for
-// instance through an SSH tunnel). These are held by their own address's bucket
-// only. One-time links are never refused for this: they cannot be guessed.
+// An address as a whole is held back loosely, since an office shares one: whoever
+// knows his password gets in while a neighbour guesses another's. An account as a
+// whole may be tried accountBurst times at once and then every accountEvery, from
+// all addresses together. That alone would let many strangers lock its owner out by
+// keeping it empty. So it does not count for whom it is not meant: an address from
+// which the account signed in since the start, and the machine itself (loopback,
+// for instance through an SSH tunnel). One-time links are never refused for any of
+// this: they cannot be guessed.
 //
-// Buckets live in memory and are bounded; a restart empties them. Each process
+// All of it lives in memory and is bounded; a restart forgets it. Each process
 // counts for itself.
 const (
-	addressBurst = 20
-	addressEvery = 15 * time.Second
-	accountBurst = 10
+	freeTries    = 5
+	firstDelay   = 2 * time.Second
+	longestDelay = 5 * time.Minute
+	// forgetAfter is how long after its last failure a name at an address starts
+	// afresh. It is long against longestDelay, so that waiting does not pay.
+	forgetAfter = 2 * time.Hour
+
+	addressBurst = 60
+	addressEvery = 5 * time.Second
+	accountBurst = 20
 	accountEvery = 30 * time.Second
+	linksBurst   = 20
+	linksEvery   = 15 * time.Second
 
 	maxBuckets = 8192
 )
@@ -47,38 +61,68 @@ func (e *ThrottledError) Seconds() int {
 
 type throttle struct {
 	mu        sync.Mutex
+	pairs     *recent[pair, *tries]
 	addresses *recent[string, *rate.Limiter]
 	accounts  *recent[string, *rate.Limiter]
-	known     *recent[knownKey, struct{}]
+	links     *recent[string, *rate.Limiter]
+	known     *recent[pair, struct{}]
 }
 
-type knownKey struct{ account, address string }
+// pair is a name that is tried from an address.
+type pair struct{ account, address string }
+
+// tries are the failures of a pair, and when it may be tried again.
+type tries struct {
+	failed int
+	last   time.Time
+	next   time.Time
+}
+
+func (f *tries) add(now time.Time) {
+	if now.Sub(f.last) >= forgetAfter {
+		f.failed = 0
+	}
+	f.failed++
+	f.last, f.next = now, now
+	if over := f.failed - freeTries; over >= 0 {
+		f.next = now.Add(min(firstDelay<<min(over, 20), longestDelay))
+	}
+}
 
 func newThrottle() *throttle {
 	return &throttle{
+		pairs:     newRecent[pair, *tries](maxBuckets),
 		addresses: newRecent[string, *rate.Limiter](maxBuckets),
 		accounts:  newRecent[string, *rate.Limiter](maxBuckets),
-		known:     newRecent[knownKey, struct{}](maxBuckets),
+		links:     newRecent[string, *rate.Limiter](maxBuckets),
+		known:     newRecent[pair, struct{}](maxBuckets),
 	}
 }
 
-// attempt takes from the buckets before the password is looked at, so that
-// attempts at once cannot share one. Names that do not exist have buckets too:
-// otherwise the throttle would tell which exist.
+// attempt counts as a failure before the password is looked at, so that attempts at
+// once cannot share one; succeeded takes it back. Names that do not exist are
+// counted too: otherwise the throttle would tell which exist.
 func (t *throttle) attempt(account, remote string, now time.Time) error {
 	address, loopback := bucketOf(remote)
+	key := pair{account, address}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.takeAddress(address, now); err != nil {
-		return err
+	failures := t.pairs.get(key, func() *tries { return &tries{} })
+	if wait := failures.next.Sub(now); wait > 0 {
+		return &ThrottledError{RetryAfter: wait}
 	}
-	if loopback || t.known.has(knownKey{account, address}) {
-		return nil
+	if !t.known.has(key) {
+		if err := take(bucket(t.addresses, address, addressEvery, addressBurst), now); err != nil {
+			return err
+		}
+		if !loopback {
+			if err := take(bucket(t.accounts, account, accountEvery, accountBurst), now); err != nil {
+				return err
+			}
+		}
 	}
-	byAccount := t.accounts.get(account, func() *rate.Limiter {
-		return rate.NewLimiter(rate.Every(accountEvery), accountBurst)
-	})
-	return take(byAccount, now)
+	failures.add(now)
+	return nil
 }
 
 // worthLogging tells whether one more failure from an address is: a stranger
@@ -87,21 +131,21 @@ func (t *throttle) worthLogging(remote string, now time.Time) bool {
 	address, _ := bucketOf(remote)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.takeAddress(address, now) == nil
+	return take(bucket(t.links, address, linksEvery, linksBurst), now) == nil
 }
 
-func (t *throttle) takeAddress(address string, now time.Time) error {
-	return take(t.addresses.get(address, func() *rate.Limiter {
-		return rate.NewLimiter(rate.Every(addressEvery), addressBurst)
-	}), now)
-}
-
-// succeeded remembers where an account signs in from.
+// succeeded remembers where an account signs in from, and forgets what failed there.
 func (t *throttle) succeeded(account, remote string) {
 	address, _ := bucketOf(remote)
+	key := pair{account, address}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.known.get(knownKey{account, address}, func() struct{} { return struct{}{} })
+	t.known.get(key, func() struct{} { return struct{}{} })
+	*t.pairs.get(key, func() *tries { return &tries{} }) = tries{}
+}
+
+func bucket(of *recent[string, *rate.Limiter], key string, every time.Duration, burst int) *rate.Limiter {
+	return of.get(key, func() *rate.Limiter { return rate.NewLimiter(rate.Every(every), burst) })
 }
 
 func take(l *rate.Limiter, now time.Time) error {

@@ -21,7 +21,7 @@ func attempts(t *testing.T, th *throttle, n int, account string, remote func(i i
 			through++
 		case !errors.As(err, &throttled):
 			t.Fatal(err)
-		case throttled.Seconds() < 1 || throttled.RetryAfter > time.Minute:
+		case throttled.Seconds() < 1 || throttled.RetryAfter > longestDelay:
 			t.Errorf("Retry-After %v", throttled.RetryAfter)
 		}
 	}
@@ -34,7 +34,7 @@ func TestThrottleByAddress(t *testing.T) {
 	t.Parallel()
 	th := newThrottle()
 	got := 0
-	for i := range 50 {
+	for i := range 2 * addressBurst {
 		got += attempts(t, th, 1, fmt.Sprint("user", i), from("192.0.2.1"), start)
 	}
 	if got != addressBurst {
@@ -63,6 +63,60 @@ func TestThrottleByAccount(t *testing.T) {
 	}
 }
 
+// A name at an address may be tried a few times, then after growing delays: also on
+// the machine itself, where every client of an untrusted proxy comes from.
+func TestThrottleByNameAndAddress(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"192.0.2.1", "127.0.0.1", "::1"} {
+		th := newThrottle()
+		if n := attempts(t, th, 15, "rina", from(address), start); n != freeTries {
+			t.Errorf("%s: %d wrong passwords of 15 without delay, want %d", address, n, freeTries)
+		}
+		now, before := start, time.Duration(0)
+		for range 12 {
+			var throttled *ThrottledError
+			if err := th.attempt("rina", address, now); !errors.As(err, &throttled) {
+				t.Fatalf("%s: no delay after %v: %v", address, before, err)
+			}
+			wait := throttled.RetryAfter
+			if wait < before || wait > longestDelay {
+				t.Fatalf("%s: a delay of %v after one of %v", address, wait, before)
+			}
+			now, before = now.Add(wait), wait
+			if err := th.attempt("rina", address, now); err != nil {
+				t.Fatalf("%s: still refused after the delay: %v", address, err)
+			}
+		}
+		if before != longestDelay {
+			t.Errorf("%s: the longest delay is %v", address, before)
+		}
+		if n := attempts(t, th, 10, "rina", from(address), now.Add(forgetAfter)); n != freeTries {
+			t.Errorf("%s: %d attempts once it is forgotten, want %d", address, n, freeTries)
+		}
+	}
+}
+
+// Who shares an address with somebody who guesses gets in, and so does the one who
+// is guessed at elsewhere; the right password ends the delay.
+func TestThrottleSparesTheNeighbours(t *testing.T) {
+	t.Parallel()
+	th := newThrottle()
+	attempts(t, th, 200, "rina", from("192.0.2.1"), start)
+	for name, address := range map[string]string{"budi": "192.0.2.1", "rina": "192.0.2.2"} {
+		if n := attempts(t, th, 1, name, from(address), start); n != 1 {
+			t.Errorf("%s at %s is held back", name, address)
+		}
+	}
+	later := start.Add(longestDelay)
+	if n := attempts(t, th, 1, "rina", from("192.0.2.1"), later); n != 1 {
+		t.Fatal("she is held back after the delay")
+	}
+	th.succeeded("rina", "192.0.2.1")
+	if n := attempts(t, th, freeTries+5, "rina", from("192.0.2.1"), later); n != freeTries {
+		t.Errorf("%d attempts after the right password, want %d", n, freeTries)
+	}
+}
+
 // A stranger who keeps the account's bucket empty does not keep its owner out.
 func TestThrottleCannotLockOut(t *testing.T) {
 	t.Parallel()
@@ -74,11 +128,19 @@ func TestThrottleCannotLockOut(t *testing.T) {
 			t.Errorf("the owner is locked out at %s", address)
 		}
 	}
-	if n := attempts(t, th, 100, "admin", from("203.0.113.7"), start); n >= addressBurst {
+	if n := attempts(t, th, 100, "admin", from("203.0.113.7"), start); n >= freeTries {
 		t.Errorf("a known address is not held back at all: %d", n)
 	}
 	if n := attempts(t, th, 1, "admin", from("203.0.113.8"), start); n != 0 {
 		t.Error("a stranger got through")
+	}
+	// A full address holds back strangers only.
+	for i := range addressBurst {
+		attempts(t, th, 1, fmt.Sprint("user", i), from("203.0.113.9"), start)
+	}
+	th.succeeded("budi", "203.0.113.9")
+	if n := attempts(t, th, 1, "budi", from("203.0.113.9"), start); n != 1 {
+		t.Error("somebody who signs in there is held back by the address")
 	}
 }
 

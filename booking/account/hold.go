@@ -30,7 +30,7 @@ var errBusy = &booking.ConflictError{
 }
 
 // errDisconnected refuses what only a connection that stands can be given.
-var errDisconnected = &booking.ConflictError{Detail: "the connection is disconnected: connect it again first"}
+var errDisconnected = &booking.ConflictError{Code: "disconnected", Detail: "the connection is disconnected: connect it again first"}
 
 // hold begins now, of a holder that nobody else is.
 func (a *Accounts) hold() booking.Hold { return a.longer(uuid.New()) }

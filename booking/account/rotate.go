@@ -46,7 +46,7 @@ func (a *Accounts) RotateByHand(ctx context.Context, id uuid.UUID, secret string
 		case c.Subscription == providers.Registered:
 			return &booking.InvalidError{Field: "connection", Detail: "its webhook is registered by us, and gets a secret that is made here"}
 		case c.Secrets.Previous != "" && !force:
-			return &booking.ConflictError{Detail: "a rotation is under way: finish it first, or posts signed with the secret before are refused"}
+			return &booking.ConflictError{Code: "rotating", Detail: "a rotation is under way: finish it first, or posts signed with the secret before are refused"}
 		}
 		return a.opts.Store.ChangeConnection(ctx, id, by, providers.Change{Secrets: &providers.Secrets{Current: secret, Previous: c.Secrets.Current}})
 	})
@@ -92,14 +92,14 @@ func (a *Accounts) AbandonRotation(ctx context.Context, id uuid.UUID) error {
 		case c.Secrets.Previous == "":
 			return errNoRotation
 		case c.Subscription == providers.Registered:
-			return &booking.ConflictError{Detail: "the provider may sign with the new secret already: rotate again to give it to the provider, then finish"}
+			return &booking.ConflictError{Code: "secret_given", Detail: "the provider may sign with the new secret already: rotate again to give it to the provider, then finish"}
 		}
 		return a.opts.Store.ChangeConnection(ctx, id, by, providers.Change{Secrets: &providers.Secrets{Current: c.Secrets.Previous}})
 	})
 }
 
 // errNoRotation refuses to end what was not begun.
-var errNoRotation = &booking.ConflictError{Detail: "no rotation is under way"}
+var errNoRotation = &booking.ConflictError{Code: "not_rotating", Detail: "no rotation is under way"}
 
 // errFixed refuses to change what is not ours.
 var errFixed = &booking.InvalidError{

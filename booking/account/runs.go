@@ -62,7 +62,7 @@ func (a *Accounts) Begin(ctx context.Context, c providers.Connection, kind booki
 		return r, err
 	}
 	if kind == booking.RunBackfill && from.UTC().Before(r.From) {
-		return r, &booking.ConflictError{Detail: fmt.Sprintf("an import from %s on is under way: ask again when it is done", r.From.Format(time.DateOnly))}
+		return r, &booking.ConflictError{Code: "importing", Detail: fmt.Sprintf("an import from %s on is under way: ask again when it is done", r.From.Format(time.DateOnly))}
 	}
 	return r, a.opts.Wake(ctx, r.ID)
 }

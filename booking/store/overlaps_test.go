@@ -72,6 +72,16 @@ func TestAcceptOverlaps(t *testing.T) {
 		if err != nil || len(answers) != 2 || answers[0].Refused != nil || answers[1].Refused == nil {
 			t.Fatalf("%+v, %v", answers, err)
 		}
+		// Who looks for what is refused or conflicts is not shown what somebody accepted,
+		// only that the holder's could not be.
+		troubled, err := b.Transitions(ctx, booking.Filter{Troubled: true, From: &later}, booking.Page{Limit: 50})
+		if err != nil || len(troubled.Items) != 1 || troubled.Items[0].BookingID != holder {
+			t.Errorf("troubled are %+v, %v", troubled.Items, err)
+		}
+		tally, err := b.Tally(ctx, booking.Filter{Troubled: true, From: &later})
+		if err != nil || len(tally) != 1 || tally[0].Reason != booking.ReasonIllegal {
+			t.Errorf("counted are %+v, %v", tally, err)
+		}
 		again, err := b.AcceptOverlaps(ctx, operator, []uuid.UUID{one}, "another reason", later)
 		if err != nil || !again[0].Unchanged {
 			t.Fatalf("%+v, %v", again, err)

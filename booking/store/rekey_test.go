@@ -172,7 +172,7 @@ func TestSealedColumnsAreKnown(t *testing.T) {
 	t.Parallel()
 	known := append(store.SealedColumns(),
 		"installation.pepper", "installation.key_check", "installation.next_key_check",
-		"api_tokens.hash", "signin_links.hash", "web_sessions.data", "ledger.head", "transitions.prev", "transitions.hash", "webhook_receipts.body_sha256")
+		"api_tokens.hash", "feeds.hash", "signin_links.hash", "web_sessions.data", "ledger.head", "transitions.prev", "transitions.hash", "webhook_receipts.body_sha256")
 	b := storetest.NewBench(t, migratetest.Postgres(t))
 	rows, err := b.SQL.QueryContext(t.Context(), `SELECT table_name || '.' || column_name FROM information_schema.columns
 		WHERE table_schema = 'public' AND data_type = 'bytea' AND table_name NOT LIKE 'river%'`)

@@ -146,7 +146,7 @@ func (s *Store) StopReplay(ctx context.Context, id uuid.UUID, e access.Entry) (b
 			return err
 		}
 		if res.RowsAffected == 0 {
-			return &booking.ConflictError{Detail: "it has ended already: it is " + string(out.Status)}
+			return &booking.ConflictError{Code: "ended", Detail: "it has ended already: it is " + string(out.Status)}
 		}
 		return appendAdminLog(tx, e)
 	})

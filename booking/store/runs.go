@@ -140,7 +140,7 @@ func (s *Store) StopRun(ctx context.Context, id uuid.UUID, now time.Time) (booki
 		}
 		var err error
 		if out, err = oneRun(tx.Where("id = ?", id)); err == nil && res.RowsAffected == 0 {
-			err = &booking.ConflictError{Detail: "it has ended already: it is " + string(out.Status)}
+			err = &booking.ConflictError{Code: "ended", Detail: "it has ended already: it is " + string(out.Status)}
 		}
 		return err
 	})

@@ -165,13 +165,14 @@ func (s *Store) tallyTogether(ctx context.Context, search transitionSearch, limi
 func (s *Store) tallyEach(ctx context.Context, f booking.Filter, reasons []booking.Reason) ([]booking.Tally, error) {
 	var union string
 	var args []any
-	// The reasons are those of such transitions and of no others.
-	f.Troubled = false
+	troubled := f.Troubled
 	if f.Outcome == booking.Rejected {
 		f.Outcome = ""
 	}
 	for _, reason := range reasons {
-		f.Reason = reason
+		// The reasons are those of such transitions and of no others, but for accepted
+		// overlaps, which keep the conflict's.
+		f.Reason, f.Troubled = reason, troubled && reason != booking.ReasonIllegal && reason != booking.ReasonStale
 		search, err := s.searchTransitions(ctx, f)
 		if err != nil {
 			return nil, err

@@ -49,8 +49,10 @@ type condition struct {
 // database would prove them from a parameter.
 const (
 	isTroubled = `(t.outcome = 'rejected' OR t."to" = 'conflicted')`
-	hasReason  = `t.reason <> ''`
-	noWebhook  = `t.actor <> 'webhook'`
+	// An overlap that was accepted stays conflicted, and troubles nobody any more.
+	noAcceptance = `(t.outcome = 'rejected' OR t.event <> 'accept_overlap')`
+	hasReason    = `t.reason <> ''`
+	noWebhook    = `t.actor <> 'webhook'`
 )
 
 // searchTransitions takes a filter apart.
@@ -88,7 +90,8 @@ func (s *Store) searchTransitions(ctx context.Context, f booking.Filter) (transi
 	put(f.Actor != string(booking.ActorWebhook), f.Actor != "", by)
 	out.narrow = led
 	put(true, f.Reason != "", condition{"t.reason = ? AND " + hasReason, []any{f.Reason}})
-	put(true, f.Troubled || f.Outcome == booking.Rejected || len(f.Statuses) == 1 && f.Statuses[0] == string(booking.Conflicted), condition{isTroubled, nil})
+	put(true, f.Troubled, condition{isTroubled + " AND " + noAcceptance, nil})
+	put(true, !f.Troubled && (f.Outcome == booking.Rejected || len(f.Statuses) == 1 && f.Statuses[0] == string(booking.Conflicted)), condition{isTroubled, nil})
 	put(false, f.Outcome != "", condition{"t.outcome = ?", []any{f.Outcome}})
 	put(false, len(f.Statuses) > 0, condition{`t."to" IN ?`, []any{f.Statuses}})
 

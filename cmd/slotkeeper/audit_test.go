@@ -100,7 +100,7 @@ func TestAuditExport(t *testing.T) {
 			}
 		}
 		log := getPage(t, browser, s.url+"/audit?view=admin&action=audit.exported")
-		if strings.Count(log, "<strong>Exported the audit</strong>") < 4 || !strings.Contains(log, "· admin</td>") {
+		if strings.Count(log, " exported the audit.") < 4 || !strings.Contains(log, "admin exported the audit.") {
 			t.Errorf("the exports are not in the log:\n%s", log)
 		}
 		for _, bad := range [][]string{

@@ -101,6 +101,7 @@ func (w *world) pages(b *browser) []photo {
 		{name: "settings-self", path: first("/settings/users", `tbody tr:has(.tag) a`)},
 		{name: "settings-viewer", path: first("/settings/users", `tbody tr:nth-child(3) a`)},
 		{name: "settings-tokens", path: "/settings/tokens"},
+		{name: "settings-feeds", path: "/settings/feeds"},
 		{name: "problem", path: "/nowhere", status: http.StatusNotFound},
 		{name: "link-spent", path: "/link/spent", status: http.StatusNotFound},
 	}

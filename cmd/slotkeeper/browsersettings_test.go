@@ -62,12 +62,21 @@ func TestBrowserSettings(t *testing.T) {
 	b.shows(".secret", "slk_")
 	b.click(`form[action$="/revoke"] button`)
 	b.shows("tbody tr", "desk", "revoked")
+	b.click(`a[href="/settings/feeds"]`)
+	b.must(chromedp.SetValue(chromedp.CSS("#name"), "phone"))
+	b.must(chromedp.Click(chromedp.CSS("#level-names")))
+	b.expect(b.url+"/settings/feeds", http.StatusCreated)
+	b.click(`form[action="/settings/feeds"] .primary`)
+	b.shows(".secret", b.url+"/feeds/slf_")
+	b.shows("tbody tr", "phone", "who comes", "all bookings", "never")
+	b.click(`form[action$="/revoke"] button`)
+	b.shows("tbody tr", "phone", "revoked")
 	b.click(`a[href="/settings/sessions"]`)
 	b.shows("tbody tr", "Chrome on Linux", "this one", "now")
 	b.scripts(true)
 
 	own := strings.TrimPrefix(eval[string](b, `document.querySelector('a[href="/settings/users"]').href`), b.url)
-	b.fitsA(320, []string{"/settings", "/settings/sessions", own, "/settings/tokens"})
+	b.fitsA(320, []string{"/settings", "/settings/sessions", own, "/settings/tokens", "/settings/feeds"})
 }
 
 func (b *browser) scheme(s string) {

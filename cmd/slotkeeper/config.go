@@ -77,7 +77,7 @@ func (c *config) bind(f *pflag.FlagSet, getenv func(string) string) {
 		}
 		return otherwise
 	}
-	f.StringVar(&c.DatabaseURL, "database-url", env("DATABASE_URL", ""), "postgres://…; empty: SQLite in the data directory (SLOTKEEPER_DATABASE_URL)")
+	f.StringVar(&c.DatabaseURL, "database-url", c.secret(getenv, "DATABASE_URL"), "postgres://…; empty: SQLite in the data directory (SLOTKEEPER_DATABASE_URL)")
 	f.Lookup("database-url").DefValue = "" // help shows defaults, and the value may hold a password
 	f.StringVar(&c.DataDir, "data-dir", env("DATA_DIR", "./data"), "where the embedded database and its key are (SLOTKEEPER_DATA_DIR)")
 	f.StringVar(&c.Listen, "listen", env("LISTEN", "127.0.0.1:8080"), "host:port to serve on (SLOTKEEPER_LISTEN)")
@@ -98,8 +98,8 @@ func (c *config) bind(f *pflag.FlagSet, getenv func(string) string) {
 	c.CalendlyApp.Secret = env("CALENDLY_CLIENT_SECRET", "")
 	c.CalendlyApp.SigningKey = env("CALENDLY_SIGNING_KEY", "")
 	c.AcuityApp.Secret = env("ACUITY_CLIENT_SECRET", "")
-	c.SecretKey = env("SECRET_KEY", "")
-	c.AdminPassword = env("ADMIN_PASSWORD", "")
+	c.SecretKey = c.secret(getenv, "SECRET_KEY")
+	c.AdminPassword = c.secret(getenv, "ADMIN_PASSWORD")
 }
 
 func (c *config) number(name, v string, otherwise int) int {

@@ -89,6 +89,15 @@ func (h *hiding) plantOurs(t *testing.T) {
 	for _, scope := range []string{"operate", "admin"} {
 		hide("a token", h.server.token(t, scope))
 	}
+	var feed struct {
+		URL string `json:"url"`
+	}
+	decode(t, h.run(t, "feeds", "add", "--name", "desk", "--level", "busy"), &feed)
+	address := strings.TrimPrefix(feed.URL, h.url)
+	hide("a feed's secret", strings.TrimSuffix(strings.TrimPrefix(address, "/feeds/"), ".ics"))
+	for _, path := range []string{address, address + "x", strings.TrimSuffix(address, ".ics")} {
+		h.status(t, path, "")
+	}
 	for name, a := range h.connectAll(t) {
 		hide("the previous signing secret of "+name, a.secret)
 		a.must(t, a.body(t, said{"create", "before-" + name, monday.AddDate(0, 1, 0), monday, nil}))

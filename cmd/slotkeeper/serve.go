@@ -64,6 +64,13 @@ const (
 // within answerTimeout, and commits what it has taken. ready is called once it listens.
 func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, ready func(ctx context.Context) error) error {
 	metrics := web.NewMetrics(c.providerNames(), inst.store, c.now)
+	pools, err := inst.store.PoolMetrics()
+	if err != nil {
+		return err
+	}
+	if err := metrics.Register(pools...); err != nil {
+		return err
+	}
 	//nolint:contextcheck // a set's context is its own: a client that leaves cancels nobody
 	e, err := c.newEngine(inst, log, intake.Options{Observe: observe(metrics)}, work.EffectOptions{Observe: metrics.EffectTried})
 	if err != nil {
@@ -75,7 +82,7 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 	sessions := inst.store.WebSessions(c.now)
 	live := web.NewLive(inst.store, log)
 	handler, err := web.New(web.Deps{
-		Log: log, Now: c.now, Records: inst.store, Accounts: inst.accounts, Intake: e.intake, Effects: inst.store, Resources: inst.store, Overlaps: inst.store, Replays: e.replays, Metrics: metrics, Live: live,
+		Log: log, Now: c.now, Records: inst.store, Accounts: inst.accounts, Intake: e.intake, Effects: inst.store, Resources: inst.store, Overlaps: inst.store, Replays: e.replays, Feeds: inst.feeds(), Revisions: inst.store.Revisions, Metrics: metrics, Live: live,
 		Connect: e.accounts, Senders: inst.store,
 		Providers: e.adapters, EmailKey: inst.emailKey, Sessions: sessions, PublicURL: c.cfg.publicURL,
 		TrustedProxies: c.cfg.proxies, Zone: time.Local, Version: version(), MetricsElsewhere: c.cfg.AdminListen != "",
@@ -96,7 +103,7 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 		}
 		log.InfoContext(ctx, "serving", "listener", name, "address", l.Addr().String(), "version", version())
 		s := &http.Server{
-			Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+			Handler: boundBodies(ctx, h, c.now), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 			IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		}
 		group.Go(func() error {

@@ -43,7 +43,7 @@ func TestHalfARequestDoesNotHoldTheEnd(t *testing.T) {
 	}
 	select {
 	case <-s.exited:
-	case <-time.After(shutdownTimeout - 3*time.Second):
+	case <-time.After(bodyTimeout + 5*time.Second):
 		t.Fatalf("it still runs after %s", time.Since(began))
 	}
 	if code := cmd.ProcessState.ExitCode(); code != 0 {

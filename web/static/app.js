@@ -65,6 +65,32 @@ for (const boxes of document.querySelectorAll("[data-chooses]")) {
   });
 }
 
+// What belongs to one choice of a list is there only with it, and is not sent else.
+for (const part of document.querySelectorAll("[data-shown-for]")) {
+  const [id, value] = part.dataset.shownFor.split("=");
+  const list = document.getElementById(id);
+  const show = () => {
+    part.hidden = list.value !== value;
+    for (const field of part.querySelectorAll("input")) field.disabled = part.hidden;
+  };
+  list.addEventListener("change", show);
+  addEventListener("pageshow", show);
+  show();
+}
+
+// What stands over a list is folded away where it would cover it, unless it says
+// what is wrong.
+if (matchMedia("(max-width: 36rem)").matches) {
+  for (const box of document.querySelectorAll("details[data-folds]")) box.open = Boolean(box.querySelector("[aria-invalid]"));
+}
+
+// Where the sections stand in a row that is longer than the screen, this one is in sight.
+const here = document.querySelector(".nav [aria-current]");
+if (here) {
+  const row = here.closest("ul");
+  row.scrollLeft = here.offsetLeft - row.offsetLeft - (row.clientWidth - here.offsetWidth) / 2;
+}
+
 // A form that takes its time says so, and is sent once.
 for (const form of document.querySelectorAll("form[data-busy]")) {
   form.addEventListener("submit", (event) => {

@@ -1,0 +1,30 @@
+# Slotkeeper as an image: one static file, no shell, no root. See docs/deploy.md.
+
+FROM golang:1.26-bookworm AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG VERSION=""
+# Without cgo the file is static: it runs in an image that has nothing else.
+# Time zones are part of it.
+RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.release=${VERSION}" -o /out/slotkeeper ./cmd/slotkeeper \
+    && mkdir -p /out/data
+
+FROM scratch
+# Providers' APIs are called over TLS: these are the authorities that are believed.
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
+COPY --from=build /out/slotkeeper /usr/local/bin/slotkeeper
+# A new volume takes its owner from here.
+COPY --from=build --chown=65532:65532 /out/data /data
+USER 65532:65532
+# In a container, 127.0.0.1 would be the container alone.
+ENV SLOTKEEPER_LISTEN=0.0.0.0:8080 \
+    SLOTKEEPER_DATA_DIR=/data \
+    SLOTKEEPER_LOG_FORMAT=json
+VOLUME ["/data"]
+EXPOSE 8080
+HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 CMD ["/usr/local/bin/slotkeeper", "healthcheck"]
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["/usr/local/bin/slotkeeper"]
+CMD ["serve"]

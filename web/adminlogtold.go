@@ -1,0 +1,110 @@
+package web
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"slotkeeper/booking"
+	"slotkeeper/booking/access"
+)
+
+// subjectMark is where a sentence has what an entry is about.
+const subjectMark = "\x00"
+
+// tell says in a sentence what an entry tells of. An action that has none, of a newer
+// version for instance, stands under its own name.
+func (r *adminLogRow) tell(l *language, actors map[booking.Actor]string) {
+	who := cmp.Or(actors[r.Actor], l.actor(r.Actor))
+	key := "did." + r.Action
+	if !l.has(key) {
+		r.Before, r.After, r.Named = who+": "+r.Action+" ", "", true
+		return
+	}
+	if r.Subject.Name == "" {
+		r.Subject.Name = cmp.Or(r.Detail["name"], r.Detail["username"], l.unnamed(r.Action, r.Detail))
+	}
+	r.Before, r.After, r.Named = strings.Cut(l.t(key, "Who", who, "What", subjectMark), subjectMark)
+}
+
+// unnamed is what an entry is about that has no name.
+func (l *language) unnamed(action string, detail map[string]string) string {
+	switch action {
+	case access.DidFailSignIn:
+		return l.t("signed.failed.unknown_name")
+	case access.DidMakeLink:
+		return l.named("purpose", detail["purpose"])
+	case access.DidFailConnect:
+		return l.named("provider", detail["provider"])
+	}
+	return l.t("what.unnamed")
+}
+
+// factValue is a fact's value in the viewer's words; "" for what tells a person
+// nothing.
+func factValue(action, name, value string, who viewer, names names, actors map[booking.Actor]string) string {
+	l := who.language
+	switch name {
+	case "run", "effect":
+		return "" // ids that stand on no page
+	case "reason":
+		if action == access.DidFailSignIn {
+			return l.named("signed.failed", strings.ReplaceAll(value, " ", "_"))
+		}
+		if action == access.DidFailConnect {
+			return l.named("trouble", value)
+		}
+		return l.named("reason", value)
+	case "kind":
+		if action == access.DidStopRun {
+			return l.named("run.kind", value)
+		}
+		return l.named("kind", value)
+	case "found":
+		if key := "found." + value; l.has(key) {
+			return l.t(key)
+		}
+		return l.named("trouble", value)
+	case "from", "to":
+		if t, err := time.Parse(time.RFC3339Nano, value); err == nil {
+			return l.dates.stamp(t.In(who.zone))
+		}
+		return l.named("role", value) // of a change of role
+	case "text":
+		if value == "given" {
+			return l.t("fact.text.given")
+		}
+	case "connection", "connection_id", "resource", "resource_id", "resources", "into":
+		return names.ofIDs(value)
+	case "actor":
+		return l.actorName(booking.Actor(value), actors)
+	}
+	if set := factSets[name]; set != "" {
+		return l.named(set, value)
+	}
+	switch value {
+	case "true":
+		return l.t("fact.yes")
+	case "false":
+		return l.t("fact.no")
+	}
+	return value
+}
+
+// factSets are the sets of which facts are.
+var factSets = map[string]string{
+	"role": "role", "provider": "provider", "outcome": "outcome", "with": "signed", "purpose": "purpose", "webhook": "notices", "scope": "scope",
+	"status": "receipt", "show": "audit.show", "failed_at": "hop",
+}
+
+// ofIDs are the names behind ids of resources or connections; an id stays where it
+// has none any more.
+func (n names) ofIDs(text string) string {
+	all := strings.Fields(text)
+	for i, word := range all {
+		if id, err := parseID(word); err == nil {
+			all[i] = cmp.Or(n.resource[id], n.connection[id], word)
+		}
+	}
+	return strings.Join(all, ", ")
+}
