@@ -40,8 +40,10 @@ const (
 // address is a database's URL, understood.
 type address struct {
 	dialect migrations.Dialect
-	path    string          // of SQLite
-	pg      *pgx.ConnConfig // of PostgreSQL
+	path    string // of SQLite
+	// patience is how long another's lock on it is waited for; 0 for the usual.
+	patience time.Duration
+	pg       *pgx.ConnConfig // of PostgreSQL
 }
 
 func parse(raw string) (address, error) {
@@ -69,9 +71,15 @@ func parse(raw string) (address, error) {
 	return address{dialect: migrations.SQLite, path: raw}, nil
 }
 
+// patience is how long another process's lock on SQLite is waited for.
+const patience = 5 * time.Second
+
 func (a address) sqliteDSN(params ...string) string {
+	if a.patience == 0 {
+		a.patience = patience
+	}
 	q := append([]string{
-		"_timezone=UTC", "_pragma=busy_timeout(5000)", "_pragma=journal_mode(WAL)", "_pragma=foreign_keys(1)", "_pragma=synchronous(FULL)",
+		"_timezone=UTC", fmt.Sprintf("_pragma=busy_timeout(%d)", a.patience.Milliseconds()), "_pragma=journal_mode(WAL)", "_pragma=foreign_keys(1)", "_pragma=synchronous(FULL)",
 	}, params...)
 	return "file:" + (&url.URL{Path: a.path}).EscapedPath() + "?" + strings.Join(q, "&")
 }

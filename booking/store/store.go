@@ -17,6 +17,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -54,6 +55,9 @@ type Options struct {
 	// MaxConns limits the connections of a PostgreSQL pool, or the readers on
 	// SQLite; 0 means 10.
 	MaxConns int
+	// Patience is how long another process's lock on SQLite is waited for; 0 means 5
+	// seconds. Who commits in between lets the other wait without an order.
+	Patience time.Duration
 }
 
 // QueueWith has every receipt that something is left to be done about handed to
@@ -81,6 +85,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.patience = o.Patience
 	s := &Store{dialect: a.dialect, vault: o.Vault, ways: ways{dialect: a.dialect}}
 	if a.dialect == migrations.Postgres {
 		err = s.openPostgres(ctx, a, o.MaxConns)

@@ -54,6 +54,7 @@ the end. No database URL or key of yours is used.`,
 			if c.cfg.private, err = demoHosts(ac.URL(), cal.URL()); err != nil {
 				return err
 			}
+			c.patience = 0
 			return c.with(cmd.Context(), func(inst *installation) error {
 				return c.serve(cmd.Context(), inst, slog.New(slog.DiscardHandler), func(ctx context.Context) error {
 					if err := c.tellAcuity(ctx, inst, ac); err != nil {

@@ -41,7 +41,7 @@ func (c *cli) open(ctx context.Context) (*installation, error) {
 	if _, err := store.Migrate(ctx, c.cfg.database()); err != nil {
 		return nil, err
 	}
-	st, err := store.Open(ctx, c.cfg.database(), store.Options{Vault: v})
+	st, err := store.Open(ctx, c.cfg.database(), store.Options{Vault: v, Patience: c.patience})
 	if err != nil {
 		return nil, err
 	}

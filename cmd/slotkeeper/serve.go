@@ -27,6 +27,7 @@ func (c *cli) serveCommand() *cobra.Command {
 		Short: "Serve webhooks, pages and API until interrupted",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			c.patience = 0
 			return c.with(cmd.Context(), func(inst *installation) error {
 				link, err := inst.accounts.Begin(cmd.Context(), c.cfg.AdminPassword)
 				var invalid *booking.InvalidError
