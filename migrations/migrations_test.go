@@ -292,6 +292,10 @@ func TestClosedSets(t *testing.T) {
 		"erased_people_kind":           {"email", "phone"},
 		"effects_status":               sorted(booking.EffectStatuses()),
 		"effects_actor":                actors,
+		"alerts_kind":                  sorted(booking.TroubleKinds()),
+		"alerts_level":                 sorted(booking.AlertLevels()),
+		"alert_recipients_channel":     sorted(booking.AlertChannels()),
+		"alert_recipients_least":       sorted(booking.AlertLevels()),
 	}
 	for _, d := range []migrations.Dialect{migrations.Postgres, migrations.SQLite} {
 		if got := closedSets(t, d); !reflect.DeepEqual(got, want) {

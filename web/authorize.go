@@ -60,6 +60,14 @@ var actions = map[string]access.Action{
 	"POST /deliveries/replay/:id/run":       access.ReplayDeliveries,
 	"POST /deliveries/replay/:id/stop":      access.ReplayDeliveries,
 
+	"GET /alerts":                  access.ViewAll,
+	"POST /alerts/:id/acknowledge": access.SyncConnections,
+
+	"GET /settings/alerts":             access.ManageConnections,
+	"POST /settings/alerts":            access.ManageConnections,
+	"POST /settings/alerts/:id/remove": access.ManageConnections,
+	"POST /settings/alerts/:id/try":    access.ManageConnections,
+
 	"GET /connections":                access.ViewAll,
 	"GET /connections/:id":            access.ViewAll,
 	"GET /connections/new/:provider":  access.ManageConnections,

@@ -122,9 +122,24 @@ func TestMessagesAreUsed(t *testing.T) {
 	for _, field := range []string{
 		"username", "password", "timezone", "language", "message", "name", "zone", "into", "from", "identity", "resource", "connection_name", "day", "key", "user", "api_url", "account", "reason",
 		"first_weekday", "appearance", "role", "resources", "sees", "token_name", "scope",
-		"feed_name", "level", "status", "provider", "other", "to",
+		"feed_name", "level", "status", "provider", "other", "to", "channel", "least", "alert_mail", "alert_slack",
 	} {
 		need("invalid."+field, "a form")
+	}
+	alerts := []string{"connection.needs_sign_in", "connection.hook_lost"}
+	for _, kind := range booking.TroubleKinds() {
+		alerts = append(alerts, string(kind))
+	}
+	for _, alert := range alerts {
+		for _, part := range []string{"title", "happened", "means", "do"} {
+			need("alert."+alert+"."+part, "an alert")
+		}
+	}
+	for _, event := range []booking.AlertEvent{booking.AlertOpened, booking.AlertWorse, booking.AlertRecovered} {
+		need("alert.subject."+string(event), "an alert")
+	}
+	for _, done := range []string{"added", "removed", "tried"} {
+		need("alerts.done."+done, "who is told of alerts")
 	}
 	for key := range en {
 		if !used[key] {
@@ -174,6 +189,8 @@ func closedSets() map[string][]string {
 		"notices":          {"removed", "left", "registered", "manual"},
 		"found":            {"ok", "recovered", "remade"},
 		"conflict":         {"disconnected", "rotating", "secret_given", "not_rotating", "ended", "importing", "no_preview", "key_not_ours"},
+		"level":            text(booking.LevelNotice, booking.LevelWarning, booking.LevelPage),
+		"channel":          text(booking.ChannelMail, booking.ChannelSlack),
 		"feeds.level":      text(booking.FeedBusy, booking.FeedNames, booking.FeedFull),
 		"feeds.level.help": text(booking.FeedBusy, booking.FeedNames, booking.FeedFull),
 		"resource.done":    {"renamed", "zone", "merged", "split", "mapped", "ruled", "unruled"},

@@ -150,7 +150,9 @@ type page struct {
 	// Conflicts is how many are open, for the navigation; page counts them unless
 	// the page did.
 	Conflicts int
-	counted   bool
+	// Alerts are those that nobody sees to.
+	Alerts  int
+	counted bool
 	// Down are the connections that do not work, filled in by page.
 	Down []downConnection
 
@@ -213,6 +215,12 @@ func (s *server) page(c echo.Context, status int, name string, p page) error {
 	}
 	if err := s.findDown(c.Request().Context(), status, who, &p); err != nil {
 		return err
+	}
+	if p.User != nil && p.All && status < http.StatusInternalServerError {
+		var err error
+		if p.Alerts, err = s.Alerts.UnseenAlerts(c.Request().Context()); err != nil && status < http.StatusBadRequest {
+			return err
+		}
 	}
 	t, ok := s.render.pages[p.Lang][name]
 	if !ok {

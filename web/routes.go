@@ -48,6 +48,8 @@ func (s *server) routes(e *echo.Echo) error {
 	e.GET(exportPath(auditfile.CSV), s.exportCSV, signedIn...)
 	e.GET(exportPath(auditfile.JSONL), s.exportJSONL, signedIn...)
 	e.GET("/audit/:id", s.transitionPage, signedIn...)
+	e.GET(alertsPath, s.alertsPage, signedIn...)
+	e.POST(alertsPath+"/:id/acknowledge", s.acknowledgeAlert, signedIn...)
 	e.GET("/deliveries", s.deliveriesPage, signedIn...)
 	e.GET("/deliveries/:id", s.deliveryPage, signedIn...)
 	e.GET(replaysPath, s.replaysPage, signedIn...)

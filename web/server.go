@@ -140,6 +140,8 @@ type Deps struct {
 	Feeds     Feeds
 	// Revisions tell feeds how often chains changed.
 	Revisions func(ctx context.Context, chains []uuid.UUID) (map[uuid.UUID]booking.Revision, error)
+	Alerts    Alerts
+	Trier     Trier
 	Metrics   *Metrics
 	// Live tells open pages of changes while it runs.
 	Live *Live
@@ -183,6 +185,8 @@ func (d *Deps) validate() error {
 	need(d.Replays != nil, "Replays")
 	need(d.Feeds != nil, "Feeds")
 	need(d.Revisions != nil, "Revisions")
+	need(d.Alerts != nil, "Alerts")
+	need(d.Trier != nil, "Trier")
 	need(d.Metrics != nil, "Metrics")
 	need(d.Live != nil, "Live")
 	need(len(d.Providers) > 0, "Providers")

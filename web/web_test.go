@@ -298,6 +298,7 @@ type world struct {
 	logs     *logs
 	clock    *clock
 	replays  *replays
+	alerts   *alerts
 	shelved  *feedShelf
 	feeds    *access.Feeds
 }
@@ -347,6 +348,7 @@ func newWorld(t *testing.T, r *records, take intake, change ...func(*web.Deps)) 
 		store: newAccounts(),
 	}
 	w.replays = &replays{now: w.clock.now}
+	w.alerts = &alerts{}
 	r.house = w.store
 	w.accounts = access.NewAccounts(w.store, w.clock.now)
 	w.shelved = &feedShelf{accounts: w.store}
@@ -361,7 +363,7 @@ func newWorld(t *testing.T, r *records, take intake, change ...func(*web.Deps)) 
 	}
 	deps := web.Deps{
 		Log: slog.New(slog.NewJSONHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: w.clock.now,
-		Records: r, Accounts: w.accounts, Intake: take, Metrics: w.metrics, Effects: &effects{records: r}, Resources: &registry{records: r}, Overlaps: &overlaps{records: r}, Replays: w.replays, Feeds: w.feeds, Revisions: r.revisions, Live: web.NewLive(r, slog.New(slog.DiscardHandler)),
+		Records: r, Accounts: w.accounts, Intake: take, Metrics: w.metrics, Effects: &effects{records: r}, Resources: &registry{records: r}, Overlaps: &overlaps{records: r}, Replays: w.replays, Alerts: w.alerts, Trier: w.alerts, Feeds: w.feeds, Revisions: r.revisions, Live: web.NewLive(r, slog.New(slog.DiscardHandler)),
 		Connect: &connector{records: r, now: w.clock.now}, Senders: r,
 		Providers: map[string]providers.Provider{"generic": house{}, "calendly": house{}},
 		EmailKey:  func(string) string { return "hmac" }, Sessions: w.store.shelf,

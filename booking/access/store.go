@@ -105,6 +105,7 @@ func Deeds() []string {
 	return []string{
 		DidSignIn, DidFailSignIn, DidAddUser, DidSetPassword, DidDisableUser, DidEnableUser, DidSetRole, DidLimitUser, DidSetDisplay,
 		DidSetPrivacy, DidEndSession, DidEndSessions, DidCreateToken, DidRevokeToken, DidAddFeed, DidRevokeFeed,
+		DidAddRecipient, DidRemoveRecipient, DidAcknowledge,
 		DidMakeLink, DidRefuseLink, DidAskCancel, DidRetryEffect, DidWithdrawEffect, DidAcceptOverlap,
 		DidConnect, DidFailConnect, DidReconnect, DidDisconnect, DidCheckConnection, DidTestConnection, DidCompareConnection, DidImportConnection, DidStopRun, DidRotateSecret, DidFinishRotation, DidAbandonRotation,
 		DidMapIdentity, DidSplitIdentity, DidMergeResource, DidRenameResource, DidSetZone, DidSetOverlapRule,
@@ -131,6 +132,11 @@ const (
 	DidRevokeToken = "token.revoked"
 	DidAddFeed     = "feed.added"
 	DidRevokeFeed  = "feed.revoked"
+
+	DidAddRecipient    = "alerts.recipient_added"
+	DidRemoveRecipient = "alerts.recipient_removed"
+	DidAcknowledge     = "alert.acknowledged"
+
 	DidMakeLink    = "link.made"
 	DidRefuseLink  = "link.refused"
 	DidAskCancel   = "booking.cancel_asked"

@@ -50,6 +50,10 @@ var sealedTables = []sealedTable{
 		},
 	},
 	{
+		name: "alert_recipients", columns: []string{"address"},
+		context: func(_ string, id uuid.UUID) string { return recipientContext(id) },
+	},
+	{
 		name: "effects", columns: []string{"payload"},
 		context: func(_ string, id uuid.UUID) string { return payloadContext(id) },
 	},

@@ -14,6 +14,7 @@ import (
 
 	"slotkeeper/booking"
 	"slotkeeper/booking/account"
+	"slotkeeper/booking/notify"
 	"slotkeeper/providers"
 )
 
@@ -31,6 +32,8 @@ type EffectOptions struct {
 	// Cancel cancels a booking at a connection's provider. Its error says what a person
 	// can do.
 	Cancel func(ctx context.Context, connection uuid.UUID, t providers.CancelTarget, message string) error
+	// Tell tells somebody of an alert.
+	Tell func(ctx context.Context, e booking.Effect) error
 	// Observe is told of every try's outcome.
 	Observe func(kind booking.EffectKind, status booking.EffectStatus)
 }
@@ -167,7 +170,8 @@ func final(err error) bool {
 	var later *providers.LaterError
 	var cannot *booking.CannotCancelError
 	switch {
-	case errors.Is(err, booking.ErrJoined), errors.Is(err, booking.ErrMovedAway), errors.Is(err, booking.ErrAcceptedMeanwhile), errors.Is(err, account.ErrCannotAsk), errors.As(err, &cannot), errors.Is(err, providers.ErrGone):
+	case errors.Is(err, booking.ErrJoined), errors.Is(err, booking.ErrMovedAway), errors.Is(err, booking.ErrAcceptedMeanwhile), errors.Is(err, account.ErrCannotAsk), errors.As(err, &cannot), errors.Is(err, providers.ErrGone),
+		errors.Is(err, notify.ErrRefused), errors.Is(err, notify.ErrNoMail):
 		return true
 	case errors.As(err, &later), !errors.As(err, &answer):
 		return false
@@ -181,8 +185,11 @@ func final(err error) bool {
 
 // perform does an effect. It may have been done before.
 func (q *Queue) perform(ctx context.Context, e booking.Effect) error {
-	if e.Kind == booking.EffectCancel {
+	switch e.Kind {
+	case booking.EffectCancel:
 		return q.cancelAtProvider(ctx, e)
+	case booking.EffectAlertMail, booking.EffectAlertSlack:
+		return q.opts.Effects.Tell(ctx, e)
 	}
 	return fmt.Errorf("this version does not know effects of kind %q", e.Kind)
 }

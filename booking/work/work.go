@@ -40,6 +40,7 @@ type Store interface {
 	Dialect() migrations.Dialect
 	EffectStore
 	RetentionStore
+	AlertStore
 }
 
 // Intake applies what was found out.
@@ -125,6 +126,9 @@ func New(o Options) (*Queue, error) {
 	if err := river.AddWorkerSafely(jobs, &replayer{queue: q}); err != nil {
 		return nil, fmt.Errorf("work: %w", err)
 	}
+	if err := river.AddWorkerSafely(jobs, &follower{queue: q}); err != nil {
+		return nil, fmt.Errorf("work: %w", err)
+	}
 	var driver riverdriver.Driver[*sql.Tx] = riverdatabasesql.New(db)
 	if o.Store.Dialect() == migrations.SQLite {
 		driver = riversqlite.New(db)
@@ -139,7 +143,7 @@ func New(o Options) (*Queue, error) {
 		FetchPollInterval:    pollInterval,
 		MaxAttempts:          maxAttempts,
 		RetryPolicy:          retryPolicy{o.Tempo},
-		PeriodicJobs:         append(q.periodic(), q.retention()),
+		PeriodicJobs:         append(q.periodic(), q.retention(), q.alerts()),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("work: %w", err)

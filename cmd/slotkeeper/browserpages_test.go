@@ -102,6 +102,8 @@ func (w *world) pages(b *browser) []photo {
 		{name: "settings-viewer", path: first("/settings/users", `tbody tr:nth-child(3) a`)},
 		{name: "settings-tokens", path: "/settings/tokens"},
 		{name: "settings-feeds", path: "/settings/feeds"},
+		{name: "settings-alerts", path: "/settings/alerts"},
+		{name: "alerts", path: "/alerts"},
 		{name: "problem", path: "/nowhere", status: http.StatusNotFound},
 		{name: "link-spent", path: "/link/spent", status: http.StatusNotFound},
 	}

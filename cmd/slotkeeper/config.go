@@ -16,6 +16,7 @@ import (
 	"slotkeeper/booking"
 	"slotkeeper/booking/account"
 	"slotkeeper/booking/intake"
+	"slotkeeper/booking/notify"
 	"slotkeeper/booking/vault"
 	"slotkeeper/providers"
 	"slotkeeper/providers/calendly"
@@ -59,10 +60,15 @@ type config struct {
 	// CalendlyApp and AcuityApp are this installation's OAuth apps there.
 	CalendlyApp, AcuityApp account.App
 
+	// SMTPURL is the mail server that alerts go over, AlertFrom who sends them. The URL
+	// holds a password: it comes from the environment only.
+	SMTPURL, AlertFrom string
+
 	// KeepTexts are the periods of retention, and keep is what they say.
 	KeepTexts keepTexts
 
 	keep      booking.Keep
+	mail      *notify.Mailer // nil for none
 	private   providers.AllowedHosts
 	publicURL *url.URL
 	proxies   []netip.Prefix
@@ -94,7 +100,9 @@ func (c *config) bind(f *pflag.FlagSet, getenv func(string) string) {
 	f.StringVar(&c.CalendlyApp.Base, "calendly-auth-url", env("CALENDLY_AUTH_URL", ""), "where Calendly authorises, if not at its own host (SLOTKEEPER_CALENDLY_AUTH_URL)")
 	f.StringVar(&c.AcuityApp.ID, "acuity-client-id", env("ACUITY_CLIENT_ID", ""), "this installation's OAuth app at Acuity (SLOTKEEPER_ACUITY_CLIENT_ID)")
 	f.StringVar(&c.AcuityApp.Base, "acuity-auth-url", env("ACUITY_AUTH_URL", ""), "where Acuity authorises, if not at its own host (SLOTKEEPER_ACUITY_AUTH_URL)")
+	f.StringVar(&c.AlertFrom, "alert-from", env("ALERT_FROM", ""), "the sender of e-mails about alerts (SLOTKEEPER_ALERT_FROM)")
 	c.KeepTexts.bind(f, env)
+	c.SMTPURL = env("SMTP_URL", "")
 	c.CalendlyApp.Secret = env("CALENDLY_CLIENT_SECRET", "")
 	c.CalendlyApp.SigningKey = env("CALENDLY_SIGNING_KEY", "")
 	c.AcuityApp.Secret = env("ACUITY_CLIENT_SECRET", "")
@@ -168,6 +176,13 @@ func (c *config) validate() error {
 	var err error
 	if c.private, err = providers.ParseAllowedHosts(c.AllowPrivateHosts); err != nil {
 		errs = append(errs, fmt.Errorf("SLOTKEEPER_ALLOW_PRIVATE_HOSTS: %w", err))
+	}
+	if (c.SMTPURL == "") != (c.AlertFrom == "") {
+		errs = append(errs, errors.New("SLOTKEEPER_SMTP_URL and SLOTKEEPER_ALERT_FROM: give both, or neither"))
+	} else if c.SMTPURL != "" {
+		if c.mail, err = notify.NewMailer(c.SMTPURL, c.AlertFrom, time.Now); err != nil {
+			errs = append(errs, fmt.Errorf("SLOTKEEPER_SMTP_URL and SLOTKEEPER_ALERT_FROM: %w", err))
+		}
 	}
 	if c.keep, err = c.KeepTexts.parse(); err != nil {
 		errs = append(errs, err)

@@ -16,8 +16,10 @@ import (
 
 	"slotkeeper/booking"
 	"slotkeeper/booking/intake"
+	"slotkeeper/booking/notify"
 	"slotkeeper/booking/store"
 	"slotkeeper/booking/work"
+	"slotkeeper/providers"
 	"slotkeeper/web"
 )
 
@@ -72,8 +74,16 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 	if err := metrics.Register(pools...); err != nil {
 		return err
 	}
+	texts, err := web.NewAlertTexts(inst.store, time.Local)
+	if err != nil {
+		return err
+	}
+	teller := notify.New(notify.Options{
+		Store: inst.store, Words: texts.Text, Sample: texts.Sample, Mail: c.cfg.mail, PublicURL: c.cfg.publicURL,
+		Client: providers.NewClient(providers.Outbound{Allowed: c.cfg.private, Tempo: providers.Tempo(c.cfg.Tempo), Now: c.now}),
+	})
 	//nolint:contextcheck // a set's context is its own: a client that leaves cancels nobody
-	e, err := c.newEngine(inst, log, intake.Options{Observe: observe(metrics)}, work.EffectOptions{Observe: metrics.EffectTried})
+	e, err := c.newEngine(inst, log, intake.Options{Observe: observe(metrics)}, work.EffectOptions{Tell: teller.Tell, Observe: metrics.EffectTried})
 	if err != nil {
 		return err
 	}
@@ -83,7 +93,7 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 	sessions := inst.store.WebSessions(c.now)
 	live := web.NewLive(inst.store, log)
 	handler, err := web.New(web.Deps{
-		Log: log, Now: c.now, Records: inst.store, Accounts: inst.accounts, Intake: e.intake, Effects: inst.store, Resources: inst.store, Overlaps: inst.store, Replays: e.replays, Feeds: inst.feeds(), Revisions: inst.store.Revisions, Metrics: metrics, Live: live,
+		Log: log, Now: c.now, Records: inst.store, Accounts: inst.accounts, Intake: e.intake, Effects: inst.store, Resources: inst.store, Overlaps: inst.store, Replays: e.replays, Alerts: inst.store, Trier: teller, Feeds: inst.feeds(), Revisions: inst.store.Revisions, Metrics: metrics, Live: live,
 		Connect: e.accounts, Senders: inst.store,
 		Providers: e.adapters, EmailKey: inst.emailKey, Sessions: sessions, PublicURL: c.cfg.publicURL,
 		TrustedProxies: c.cfg.proxies, Zone: time.Local, Version: version(), MetricsElsewhere: c.cfg.AdminListen != "",

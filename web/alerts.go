@@ -1,0 +1,242 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	netmail "net/mail"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"slotkeeper/booking"
+	"slotkeeper/booking/access"
+	"slotkeeper/booking/notify"
+)
+
+// Alerts are what somebody has to see to, and who is told of it; *store.Store.
+type Alerts interface {
+	Alerts(ctx context.Context, over bool, limit int) ([]booking.Alert, error)
+	// UnseenAlerts counts those that last and that nobody sees to.
+	UnseenAlerts(ctx context.Context) (int, error)
+	AcknowledgeAlert(ctx context.Context, id uuid.UUID, by access.By, now time.Time) error
+	Recipients(ctx context.Context) ([]booking.AlertRecipient, error)
+	AddRecipient(ctx context.Context, r booking.AlertRecipient, by access.By) error
+	RemoveRecipient(ctx context.Context, id uuid.UUID, by access.By, now time.Time) error
+}
+
+// Trier sends a recipient a message at once, as a test; *notify.Teller.
+type Trier interface {
+	Try(ctx context.Context, recipient uuid.UUID) error
+	// Mails tells whether a mail server is set.
+	Mails() bool
+}
+
+const (
+	alertsPath    = "/alerts"
+	alertSettings = "/settings/alerts"
+	shownAlerts   = 500
+	shownOver     = 50
+	maxAddress    = 500
+)
+
+// alertRow is an alert as the page has it.
+type alertRow struct {
+	booking.Alert
+	alertSaid
+	By string // who sees to it
+}
+
+type alertsView struct {
+	Open, Over []alertRow
+	May        bool // say that one sees to it
+	Manages    bool
+	Told       bool // there is somebody who is told
+	Done       string
+}
+
+func (s *server) alertsPage(c echo.Context) error {
+	ctx, who := c.Request().Context(), s.viewer(c)
+	v := alertsView{May: who.may(access.SyncConnections), Manages: who.may(access.ManageConnections), Done: oneOfDone(c, "acknowledged")}
+	actors, err := s.Records.Actors(ctx)
+	if err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		over  bool
+		limit int
+		into  *[]alertRow
+	}{{false, shownAlerts, &v.Open}, {true, shownOver, &v.Over}} {
+		all, err := s.Alerts.Alerts(ctx, part.over, part.limit)
+		if err != nil {
+			return err
+		}
+		for _, a := range all {
+			row := alertRow{Alert: a}
+			if row.alertSaid, err = sayAlert(ctx, who.language, s.Records, a, who.zone); err != nil {
+				return err
+			}
+			if a.AcknowledgedBy != "" {
+				row.By = who.language.actorName(a.AcknowledgedBy, actors)
+			}
+			*part.into = append(*part.into, row)
+		}
+	}
+	told, err := s.Alerts.Recipients(ctx)
+	if err != nil {
+		return err
+	}
+	v.Told = len(told) > 0
+	return s.page(c, http.StatusOK, "alerts", page{Title: "alerts.title", Section: "alerts", Data: v})
+}
+
+func (s *server) acknowledgeAlert(c echo.Context) error {
+	id, err := uuid.Parse(c.Param("id"))
+	if err != nil {
+		return booking.ErrNotFound
+	}
+	if err := s.Alerts.AcknowledgeAlert(c.Request().Context(), id, s.by(c), s.Now()); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, alertsPath+"?done=acknowledged")
+}
+
+// recipientRow is somebody who is told, as the page has it.
+type recipientRow struct {
+	booking.AlertRecipient
+	Resource string
+}
+
+type alertSettingsView struct {
+	settingsTabs
+	Recipients []recipientRow
+	Mails      bool
+	Form       recipientForm
+	Channels   []booking.AlertChannel
+	Levels     []booking.AlertLevel
+	Languages  []option
+	Resources  []option
+	Errors     map[string]string
+	Done       string
+	Trouble    string // why a test was not sent
+}
+
+type recipientForm struct {
+	Channel, Address, Least, Language, Resource string
+}
+
+func (s *server) alertSettingsPage(c echo.Context) error {
+	return s.showAlertSettings(c, http.StatusOK, alertSettingsView{Done: oneOfDone(c, "added", "removed", "tried")})
+}
+
+func (s *server) showAlertSettings(c echo.Context, status int, v alertSettingsView) error {
+	ctx, l := c.Request().Context(), s.viewer(c).language
+	names, err := s.names(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := s.Alerts.Recipients(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		v.Recipients = append(v.Recipients, recipientRow{r, names.resource[r.ResourceID]})
+	}
+	v.settingsTabs, v.Mails = s.settingsTabs(c, "alerts"), s.Trier.Mails()
+	v.Channels, v.Levels, v.Languages, v.Resources = booking.AlertChannels(), booking.AlertLevels(), s.languages.options(), names.resources
+	if v.Form.Language == "" {
+		v.Form.Language = l.tag
+	}
+	if v.Form.Least == "" {
+		v.Form.Least = string(booking.LevelWarning)
+	}
+	return s.page(c, status, "settingsalerts", page{Title: "alerts.settings.title", Section: "settings", Data: v})
+}
+
+// recipient reads the form. Its errors are by field.
+func (s *server) recipient(f recipientForm) (booking.AlertRecipient, error) {
+	r := booking.AlertRecipient{
+		ID: uuid.Must(uuid.NewV7()), Channel: booking.AlertChannel(f.Channel), Least: booking.AlertLevel(f.Least), Language: f.Language, CreatedAt: s.Now(),
+	}
+	if err := s.languages.check(f.Language); err != nil {
+		return r, err
+	}
+	if !r.Least.Reaches(booking.LevelNotice) {
+		return r, &booking.InvalidError{Field: "least"}
+	}
+	if f.Resource != "" {
+		id, err := uuid.Parse(f.Resource)
+		if err != nil {
+			return r, &booking.InvalidError{Field: "resource"}
+		}
+		r.ResourceID = id
+	}
+	address := strings.TrimSpace(f.Address)
+	switch r.Channel {
+	case booking.ChannelMail:
+		at, err := netmail.ParseAddress(address)
+		if err != nil || len(address) > maxAddress || at.Name != "" {
+			return r, &booking.InvalidError{Field: "alert_mail"}
+		}
+		r.Address, r.Label = at.Address, at.Address
+	case booking.ChannelSlack:
+		u, err := url.Parse(address)
+		if err != nil || len(address) > maxAddress || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
+			return r, &booking.InvalidError{Field: "alert_slack"}
+		}
+		r.Address, r.Label = address, u.Host // the path is the secret
+	default:
+		return r, &booking.InvalidError{Field: "channel"}
+	}
+	return r, nil
+}
+
+func (s *server) addRecipient(c echo.Context) error {
+	f := recipientForm{c.FormValue("channel"), c.FormValue("address"), c.FormValue("least"), c.FormValue("language"), c.FormValue("resource")}
+	r, err := s.recipient(f)
+	if err == nil {
+		err = s.Alerts.AddRecipient(c.Request().Context(), r, s.by(c))
+	}
+	var invalid *booking.InvalidError
+	if errors.As(err, &invalid) {
+		return s.showAlertSettings(c, http.StatusUnprocessableEntity, alertSettingsView{Form: f, Errors: s.viewer(c).language.fieldErrors(invalid)})
+	}
+	if err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, alertSettings+"?done=added")
+}
+
+func (s *server) removeRecipient(c echo.Context) error {
+	id, err := uuid.Parse(c.Param("id"))
+	if err != nil {
+		return booking.ErrNotFound
+	}
+	if err := s.Alerts.RemoveRecipient(c.Request().Context(), id, s.by(c), s.Now()); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, alertSettings+"?done=removed")
+}
+
+func (s *server) tryRecipient(c echo.Context) error {
+	id, err := uuid.Parse(c.Param("id"))
+	if err != nil {
+		return booking.ErrNotFound
+	}
+	err = s.Trier.Try(c.Request().Context(), id)
+	if errors.Is(err, booking.ErrNotFound) || errors.Is(err, booking.ErrUnavailable) {
+		return err
+	}
+	if err != nil {
+		l := s.viewer(c).language
+		why := l.t("alerts.try.failed", "Why", err.Error())
+		if errors.Is(err, notify.ErrNoMail) {
+			why = l.t("alerts.nomail")
+		}
+		return s.showAlertSettings(c, http.StatusBadGateway, alertSettingsView{Trouble: why})
+	}
+	return c.Redirect(http.StatusSeeOther, alertSettings+"?done=tried")
+}
