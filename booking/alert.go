@@ -116,7 +116,6 @@ type Alert struct {
 	Count          int
 	Since          time.Time
 	OpenedAt       time.Time
-	SeenAt         time.Time
 	ClosedAt       *time.Time // nil while it lasts
 	AcknowledgedBy Actor      // "" for nobody
 	AcknowledgedAt *time.Time
@@ -169,7 +168,8 @@ type Notice struct {
 }
 
 // StepAlerts compares the open alerts with the troubles of now. What still is stays
-// one alert, whatever became of its numbers; what is gone is over.
+// one alert, whatever became of its numbers; what is gone is over. Of alerts to which
+// nothing happened there is no step.
 func StepAlerts(open []Alert, troubles []Trouble, now time.Time) []AlertStep {
 	type key struct {
 		kind    TroubleKind
@@ -200,7 +200,10 @@ func StepAlerts(open []Alert, troubles []Trouble, now time.Time) []AlertStep {
 			a.Level = level
 			step.Event = AlertWorse
 		}
-		a.Detail, a.Count, a.SeenAt = t.Detail, t.Count, now
+		if step.Event == "" && a.Detail == t.Detail && a.Count == t.Count {
+			continue
+		}
+		a.Detail, a.Count = t.Detail, t.Count
 		step.Alert = a
 		out = append(out, step)
 	}

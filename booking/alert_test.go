@@ -71,6 +71,10 @@ func TestStepAlerts(t *testing.T) {
 		}
 		open = []booking.Alert{steps[0].Alert}
 	}
+	lasts := booking.StepAlerts(nil, failing(1, began), alertNow)[0].Alert
+	if steps := booking.StepAlerts([]booking.Alert{lasts}, failing(1, began), alertNow.Add(time.Minute)); len(steps) != 0 {
+		t.Errorf("nothing happened to it, and it is written again: %+v", steps)
+	}
 	if steps := booking.StepAlerts(nil, failing(1, began), alertNow); steps[0].Alert.ID == open[0].ID {
 		t.Error("the next outage is the same alert")
 	}

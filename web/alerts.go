@@ -74,11 +74,12 @@ func (s *server) alertsPage(c echo.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, a := range all {
-			row := alertRow{Alert: a}
-			if row.alertSaid, err = sayAlert(ctx, who.language, s.Records, a, who.zone); err != nil {
-				return err
-			}
+		said, err := sayAlerts(ctx, who.language, s.Records, who.zone, all...)
+		if err != nil {
+			return err
+		}
+		for i, a := range all {
+			row := alertRow{Alert: a, alertSaid: said[i]}
 			if a.AcknowledgedBy != "" {
 				row.By = who.language.actorName(a.AcknowledgedBy, actors)
 			}
@@ -94,9 +95,9 @@ func (s *server) alertsPage(c echo.Context) error {
 }
 
 func (s *server) acknowledgeAlert(c echo.Context) error {
-	id, err := uuid.Parse(c.Param("id"))
+	id, err := parseID(c.Param("id"))
 	if err != nil {
-		return booking.ErrNotFound
+		return err
 	}
 	if err := s.Alerts.AcknowledgeAlert(c.Request().Context(), id, s.by(c), s.Now()); err != nil {
 		return err
@@ -211,9 +212,9 @@ func (s *server) addRecipient(c echo.Context) error {
 }
 
 func (s *server) removeRecipient(c echo.Context) error {
-	id, err := uuid.Parse(c.Param("id"))
+	id, err := parseID(c.Param("id"))
 	if err != nil {
-		return booking.ErrNotFound
+		return err
 	}
 	if err := s.Alerts.RemoveRecipient(c.Request().Context(), id, s.by(c), s.Now()); err != nil {
 		return err
@@ -222,9 +223,9 @@ func (s *server) removeRecipient(c echo.Context) error {
 }
 
 func (s *server) tryRecipient(c echo.Context) error {
-	id, err := uuid.Parse(c.Param("id"))
+	id, err := parseID(c.Param("id"))
 	if err != nil {
-		return booking.ErrNotFound
+		return err
 	}
 	err = s.Trier.Try(c.Request().Context(), id)
 	if errors.Is(err, booking.ErrNotFound) || errors.Is(err, booking.ErrUnavailable) {

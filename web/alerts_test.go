@@ -70,7 +70,7 @@ func (a *alerts) Mails() bool { return a.mails }
 func oneAlert(kind booking.TroubleKind, subject, detail string) booking.Alert {
 	return booking.Alert{
 		ID: uuid.Must(uuid.NewV7()), Kind: kind, Subject: subject, Level: booking.LevelWarning, Detail: detail, Count: 7,
-		Since: noon.Add(-time.Hour), OpenedAt: noon.Add(-time.Hour), SeenAt: noon,
+		Since: noon.Add(-time.Hour), OpenedAt: noon.Add(-time.Hour),
 	}
 }
 

@@ -1,8 +1,8 @@
 package web
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -13,10 +13,10 @@ import (
 	"slotkeeper/providers"
 )
 
-// alertRecords are what is read for what an alert says.
+// alertRecords are what is read for what alerts say.
 type alertRecords interface {
-	Connection(ctx context.Context, id uuid.UUID) (providers.Connection, error)
-	Booking(ctx context.Context, id uuid.UUID) (booking.View, error)
+	Connections(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[providers.Connection], error)
+	BookingsByID(ctx context.Context, ids []uuid.UUID) ([]booking.View, error)
 	Resources(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[booking.ResourceView], error)
 }
 
@@ -41,10 +41,11 @@ func NewAlertTexts(records alertRecords, zone *time.Location) (*AlertTexts, erro
 func (t *AlertTexts) Text(ctx context.Context, tag string, a booking.Alert, n booking.Notice) (notify.Text, error) {
 	l := t.languages.of(tag, "")
 	a.Level, a.Count, a.Detail = n.Level, n.Count, n.Detail
-	said, err := sayAlert(ctx, l, t.records, a, t.zone)
+	all, err := sayAlerts(ctx, l, t.records, t.zone, a)
 	if err != nil {
 		return notify.Text{}, err
 	}
+	said := all[0]
 	out := notify.Text{Subject: l.t("alert.subject."+string(n.Event), "Level", l.named("level", string(n.Level)), "What", said.Title), Link: said.Link}
 	if n.Event == booking.AlertRecovered {
 		out.Happened = l.t("alert.over", "What", said.Title, "Since", l.dates.stamp(a.Since.In(t.zone)), "Until", l.dates.stamp(n.At.In(t.zone)))
@@ -67,65 +68,104 @@ type alertSaid struct {
 	Link                string
 }
 
-func sayAlert(ctx context.Context, l *language, records alertRecords, a booking.Alert, zone *time.Location) (alertSaid, error) {
+// aboutAlerts is what is known of what alerts are about.
+type aboutAlerts struct {
+	connections map[uuid.UUID]providers.Connection
+	bookings    map[uuid.UUID]booking.View
+	resources   map[uuid.UUID]string
+}
+
+// sayAlerts says alerts, in their order; what they are about is read once for all.
+func sayAlerts(ctx context.Context, l *language, records alertRecords, zone *time.Location, alerts ...booking.Alert) ([]alertSaid, error) {
+	var conflicts []uuid.UUID
+	subjects := make([]uuid.UUID, len(alerts))
+	for i, a := range alerts {
+		if a.Subject == "" {
+			continue
+		}
+		id, err := uuid.Parse(a.Subject)
+		if err != nil {
+			return nil, fmt.Errorf("web: what the alert %s is about: %w", a.ID, err)
+		}
+		if subjects[i] = id; a.Kind == booking.TroubleConflict {
+			conflicts = append(conflicts, id)
+		}
+	}
+	about, err := readAbout(ctx, records, conflicts)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]alertSaid, len(alerts))
+	for i, a := range alerts {
+		out[i] = about.say(l, zone, a, subjects[i])
+	}
+	return out, nil
+}
+
+func readAbout(ctx context.Context, records alertRecords, conflicts []uuid.UUID) (aboutAlerts, error) {
+	out := aboutAlerts{map[uuid.UUID]providers.Connection{}, map[uuid.UUID]booking.View{}, map[uuid.UUID]string{}}
+	connections, err := booking.Everything(ctx, records.Connections)
+	if err != nil {
+		return out, err
+	}
+	for _, c := range connections {
+		out.connections[c.ID] = c
+	}
+	if len(conflicts) == 0 {
+		return out, nil
+	}
+	bookings, err := records.BookingsByID(ctx, conflicts)
+	if err != nil {
+		return out, err
+	}
+	for _, b := range bookings {
+		out.bookings[b.ID] = b
+	}
+	resources, err := booking.Everything(ctx, records.Resources)
+	for _, r := range resources {
+		out.resources[r.ID] = r.Name
+	}
+	return out, err
+}
+
+func (about aboutAlerts) say(l *language, zone *time.Location, a booking.Alert, subject uuid.UUID) alertSaid {
 	base := "alert." + string(a.Kind)
 	if more := base + "." + a.Detail; a.Detail != "" && l.has(more+".title") {
 		base = more
 	}
-	data := []any{"Number", l.number(a.Count), "Since", l.dates.stamp(a.Since.In(zone))}
-	out := alertSaid{}
-	switch a.Kind {
-	case booking.TroubleConnection, booking.TroubleReceipts, booking.TroubleConflicts, booking.TroubleDrift, booking.TroubleCopies:
-		name := l.t("alert.someone")
-		id, err := uuid.Parse(a.Subject)
-		if err != nil {
-			return out, fmt.Errorf("web: the alert %s is about no connection: %w", a.ID, err)
-		}
-		c, err := records.Connection(ctx, id)
-		if err == nil {
-			name = c.Name + " (" + l.named("provider", c.Provider) + ")"
-		} else if !errors.Is(err, booking.ErrNotFound) {
-			return out, err
-		}
-		data = append(data, "Name", name)
-		switch a.Kind {
-		case booking.TroubleConflicts:
-			out.Link = conflictsQuery{Show: showOpen}.Link()
-		case booking.TroubleReceipts:
-			out.Link = deliveriesQuery{Connection: id.String(), Status: a.Detail, Period: periodAll}.Link()
-		default:
-			out.Link = connectionLink(id)
-		}
-	case booking.TroubleConflict:
-		where, when := l.t("alert.somewhere"), ""
-		id, err := uuid.Parse(a.Subject)
-		if err != nil {
-			return out, fmt.Errorf("web: the alert %s is about no booking: %w", a.ID, err)
-		}
-		b, err := records.Booking(ctx, id)
-		if err != nil && !errors.Is(err, booking.ErrNotFound) {
-			return out, err
-		}
-		if b.StartsAt != nil {
-			when = l.dates.stamp(b.StartsAt.In(zone))
-		}
-		resources, err := booking.Everything(ctx, records.Resources)
-		if err != nil {
-			return out, err
-		}
-		for _, r := range resources {
-			if len(b.ResourceIDs) > 0 && r.ID == b.ResourceIDs[0] {
-				where = r.Name
-			}
-		}
-		data = append(data, "Where", where, "When", when)
-		out.Link = "/bookings/" + id.String()
-	case booking.TroubleDead:
-		out.Link = deliveriesQuery{Status: string(booking.StatusDead), Period: periodAll}.Link()
-	case booking.TroubleOpen:
-		out.Link = deliveriesQuery{Status: string(booking.StatusPending), Period: periodAll}.Link()
+	name := l.t("alert.someone")
+	if c, known := about.connections[subject]; known {
+		name = c.Name + " (" + l.named("provider", c.Provider) + ")"
 	}
-	out.Title, out.Happened = l.t(base+".title", data...), l.t(base+".happened", data...)
-	out.Means, out.Do = l.t(base+".means", data...), l.t(base+".do", data...)
-	return out, nil
+	where, when := l.t("alert.somewhere"), ""
+	b := about.bookings[subject]
+	if len(b.ResourceIDs) > 0 {
+		where = cmp.Or(about.resources[b.ResourceIDs[0]], where)
+	}
+	if b.StartsAt != nil {
+		when = l.dates.stamp(b.StartsAt.In(zone))
+	}
+	data := []any{"Number", l.number(a.Count), "Since", l.dates.stamp(a.Since.In(zone)), "Name", name, "Where", where, "When", when}
+	return alertSaid{
+		Title: l.t(base+".title", data...), Happened: l.t(base+".happened", data...),
+		Means: l.t(base+".means", data...), Do: l.t(base+".do", data...), Link: alertLink(a, subject),
+	}
+}
+
+// alertLink leads to where an alert is seen to.
+func alertLink(a booking.Alert, subject uuid.UUID) string {
+	switch a.Kind {
+	case booking.TroubleConflict:
+		return "/bookings/" + subject.String()
+	case booking.TroubleConflicts:
+		return conflictsQuery{Show: showOpen}.Link()
+	case booking.TroubleReceipts:
+		return deliveriesQuery{Connection: subject.String(), Status: a.Detail, Period: periodAll}.Link()
+	case booking.TroubleDead:
+		return deliveriesQuery{Status: string(booking.StatusDead), Period: periodAll}.Link()
+	case booking.TroubleOpen:
+		return deliveriesQuery{Status: string(booking.StatusPending), Period: periodAll}.Link()
+	case booking.TroubleConnection, booking.TroubleDrift, booking.TroubleCopies:
+	}
+	return connectionLink(subject)
 }

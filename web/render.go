@@ -216,11 +216,8 @@ func (s *server) page(c echo.Context, status int, name string, p page) error {
 	if err := s.findDown(c.Request().Context(), status, who, &p); err != nil {
 		return err
 	}
-	if p.User != nil && p.All && status < http.StatusInternalServerError {
-		var err error
-		if p.Alerts, err = s.Alerts.UnseenAlerts(c.Request().Context()); err != nil && status < http.StatusBadRequest {
-			return err
-		}
+	if err := s.countAlerts(c.Request().Context(), status, &p); err != nil {
+		return err
 	}
 	t, ok := s.render.pages[p.Lang][name]
 	if !ok {
@@ -242,6 +239,19 @@ func (s *server) countConflicts(ctx context.Context, status int, p *page) (err e
 		return nil
 	}
 	p.Conflicts, err = s.Records.OpenConflicts(ctx, s.Now())
+	if status >= http.StatusBadRequest {
+		return nil
+	}
+	return err
+}
+
+// countAlerts counts those that nobody sees to, for whoever sees the installation.
+// Like the conflicts they keep no page back that says what went wrong.
+func (s *server) countAlerts(ctx context.Context, status int, p *page) (err error) {
+	if p.User == nil || !p.All || status >= http.StatusInternalServerError {
+		return nil
+	}
+	p.Alerts, err = s.Alerts.UnseenAlerts(ctx)
 	if status >= http.StatusBadRequest {
 		return nil
 	}

@@ -24,7 +24,6 @@ type alertRow struct {
 	Count          int
 	Since          stamp
 	OpenedAt       stamp
-	SeenAt         stamp
 	ClosedAt       *stamp
 	AcknowledgedBy *booking.Actor
 	AcknowledgedAt *stamp
@@ -35,7 +34,7 @@ func (alertRow) TableName() string { return "alerts" }
 func (r alertRow) toDomain() booking.Alert {
 	a := booking.Alert{
 		ID: r.ID, Kind: r.Kind, Subject: r.Subject, Level: r.Level, Detail: r.Detail, Count: r.Count, Since: r.Since.t,
-		OpenedAt: r.OpenedAt.t, SeenAt: r.SeenAt.t, ClosedAt: r.ClosedAt.ptr(), AcknowledgedAt: r.AcknowledgedAt.ptr(),
+		OpenedAt: r.OpenedAt.t, ClosedAt: r.ClosedAt.ptr(), AcknowledgedAt: r.AcknowledgedAt.ptr(),
 	}
 	if r.AcknowledgedBy != nil {
 		a.AcknowledgedBy = *r.AcknowledgedBy
@@ -84,9 +83,10 @@ func (s *Store) FollowAlerts(ctx context.Context, troubles []booking.Trouble, no
 		if err := tx.Where("removed_at IS NULL").Order("created_at, id").Find(&recipients).Error; err != nil {
 			return err
 		}
+		told := rowsOf(recipients, recipientRow.toDomain)
 		steps = booking.StepAlerts(rowsOf(rows, alertRow.toDomain), troubles, now)
 		for _, step := range steps {
-			if err := s.follow(tx, step, rowsOf(recipients, recipientRow.toDomain), now); err != nil {
+			if err := s.follow(tx, step, told, now); err != nil {
 				return err
 			}
 		}
@@ -101,10 +101,10 @@ func (s *Store) follow(tx *gorm.DB, step booking.AlertStep, recipients []booking
 	if step.Event == booking.AlertOpened {
 		err = tx.Create(&alertRow{
 			ID: a.ID, Kind: a.Kind, Subject: a.Subject, Level: a.Level, Detail: storable(a.Detail), Count: a.Count,
-			Since: at(a.Since), OpenedAt: at(a.OpenedAt), SeenAt: at(a.SeenAt),
+			Since: at(a.Since), OpenedAt: at(a.OpenedAt),
 		}).Error
 	} else {
-		columns := map[string]any{"level": a.Level, "detail": storable(a.Detail), "count": a.Count, "seen_at": at(a.SeenAt)}
+		columns := map[string]any{"level": a.Level, "detail": storable(a.Detail), "count": a.Count}
 		if a.ClosedAt != nil {
 			columns = map[string]any{"closed_at": at(*a.ClosedAt)}
 		}

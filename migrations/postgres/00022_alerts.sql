@@ -11,10 +11,9 @@ CREATE TABLE alerts (
     -- A word for the cause, and how many there are of it.
     detail     text        NOT NULL,
     count      bigint      NOT NULL,
-    -- Since when it is so, when that was found, and when it was so last.
+    -- Since when it is so, and when that was found.
     since      timestamptz NOT NULL,
     opened_at  timestamptz NOT NULL,
-    seen_at    timestamptz NOT NULL,
     closed_at  timestamptz,
     acknowledged_by text,
     acknowledged_at timestamptz,

@@ -11,10 +11,9 @@ CREATE TABLE alerts (
     -- A word for the cause, and how many there are of it.
     detail     TEXT        NOT NULL,
     count      INTEGER      NOT NULL,
-    -- Since when it is so, when that was found, and when it was so last.
+    -- Since when it is so, and when that was found.
     since      TEXT NOT NULL,
     opened_at  TEXT NOT NULL,
-    seen_at    TEXT NOT NULL,
     closed_at  TEXT,
     acknowledged_by TEXT,
     acknowledged_at TEXT,
