@@ -63,7 +63,7 @@ func refusal(answer *http.Response, body []byte, secrets []string) error {
 	switch {
 	case answer.StatusCode == http.StatusTooManyRequests,
 		answer.StatusCode == http.StatusForbidden && f != nil:
-		after, told := retryAfter(answer.Header)
+		after, told := RetryAfter(answer.Header)
 		if !told {
 			after = FirstBackoff
 		}

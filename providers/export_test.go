@@ -7,9 +7,8 @@ import (
 
 // What the tests name although nothing else does.
 var (
-	Message    = message
-	Spent      = spent
-	RetryAfter = retryAfter
+	Message = message
+	Spent   = spent
 )
 
 // NewPacedClient is NewClient's client over another way to send.

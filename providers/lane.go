@@ -135,7 +135,7 @@ func (l *lane) heed(answer *http.Response, longest time.Duration, tempo Tempo, n
 		}
 		return
 	}
-	after, told := retryAfter(answer.Header)
+	after, told := RetryAfter(answer.Header)
 	if !told {
 		after = FirstBackoff
 		if l.backoff > 0 {

@@ -22,9 +22,9 @@ func throttles(answer *http.Response) bool {
 	return false
 }
 
-// retryAfter is how long an answer asks to be left alone: Retry-After in seconds
+// RetryAfter is how long an answer asks to be left alone: Retry-After in seconds
 // or as a date against the answer's own, or until a spent window begins anew.
-func retryAfter(h http.Header) (time.Duration, bool) {
+func RetryAfter(h http.Header) (time.Duration, bool) {
 	if after, ok := wait(h, "Retry-After"); ok {
 		return after, true
 	}

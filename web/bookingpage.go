@@ -47,9 +47,14 @@ type bookingPageView struct {
 // Named is an actor with the name that is known of it.
 func (v bookingPageView) Named(a booking.Actor) string { return v.language.actorName(a, v.actors) }
 
-// Titled tells whether the title names who comes, as some providers' titles do.
+// titleNames tells whether a title names who comes, as some providers' titles do.
+func titleNames(title, who string) bool {
+	return strings.Contains(strings.ToLower(title), strings.ToLower(who))
+}
+
+// Titled tells whether the title names who comes.
 func (v bookingPageView) Titled() bool {
-	return strings.Contains(strings.ToLower(v.Name), strings.ToLower(v.Who))
+	return titleNames(v.Name, v.Who)
 }
 
 // By is who made a decision.

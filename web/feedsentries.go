@@ -142,7 +142,7 @@ func (f *feedWriter) summary(v booking.View) string {
 		what = f.l.t("feed.untitled")
 	case what == "":
 		what = who
-	case who != "" && !strings.Contains(strings.ToLower(what), strings.ToLower(who)):
+	case who != "" && !titleNames(what, who):
 		what += " – " + who
 	}
 	switch v.Status {

@@ -17,35 +17,24 @@ const (
 	feedReadEvery = time.Second
 )
 
-// limits hold each of many to a rate. Two generations are kept: when one is full the
-// older is forgotten, so that strangers cannot fill the memory.
+// limits hold each of many to a rate.
 type limits struct {
 	every time.Duration
 	burst int
 
-	mu     sync.Mutex
-	recent map[string]*rate.Limiter
-	older  map[string]*rate.Limiter
+	mu  sync.Mutex
+	all generations[string, *rate.Limiter]
 }
 
 func newLimits(every time.Duration, burst int) *limits {
-	return &limits{every: every, burst: burst, recent: map[string]*rate.Limiter{}}
+	return &limits{every: every, burst: burst}
 }
 
 // take is how long to wait; 0 for those who need not.
 func (l *limits) take(key string, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	limiter, found := l.recent[key]
-	if !found {
-		if limiter, found = l.older[key]; !found {
-			limiter = rate.NewLimiter(rate.Every(l.every), l.burst)
-		}
-		if len(l.recent) >= maxClients {
-			l.older, l.recent = l.recent, map[string]*rate.Limiter{}
-		}
-		l.recent[key] = limiter
-	}
+	limiter := l.all.get(key, func() *rate.Limiter { return rate.NewLimiter(rate.Every(l.every), l.burst) })
 	r := limiter.ReserveN(now, 1)
 	wait := r.DelayFrom(now)
 	if wait > 0 {

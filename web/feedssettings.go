@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
@@ -157,16 +156,16 @@ func (s *server) addFeed(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := feedsView{Address: strings.TrimRight(s.PublicURL.String(), "/") + FeedPath(secret), Name: feed.Name, Level: booking.FeedBusy}
+	v := feedsView{Address: s.PublicURL.JoinPath(FeedPath(secret)).String(), Name: feed.Name, Level: booking.FeedBusy}
 	return s.showFeeds(c, http.StatusCreated, v, booking.FeedFilter{})
 }
 
 // revokeFeed ends one of one's own feeds, or any for who manages accounts. Of
 // another's it does not even say that it is there.
 func (s *server) revokeFeed(c echo.Context) error {
-	id, err := uuid.Parse(c.Param("id"))
+	id, err := parseID(c.Param("id"))
 	if err != nil {
-		return booking.ErrNotFound
+		return err
 	}
 	all, err := s.feedsOf(c)
 	if err != nil {

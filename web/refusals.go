@@ -14,8 +14,6 @@ import (
 const (
 	refusalBurst = 60
 	refusalEvery = 10 * time.Second
-	// maxClients bounds the memory: at most twice as many are remembered.
-	maxClients = 10_000
 	// refusalWindow is after how long a client's count begins anew in the log.
 	refusalWindow = 10 * time.Minute
 )
@@ -28,8 +26,7 @@ type refusals struct {
 	now func() time.Time
 
 	mu       sync.Mutex
-	recent   map[refusedBy]*tries
-	older    map[refusedBy]*tries
+	clients  generations[refusedBy, *tries]
 	lines    *rate.Limiter
 	unlogged int
 }
@@ -48,7 +45,7 @@ type tries struct {
 }
 
 func newRefusals(log *slog.Logger, now func() time.Time) *refusals {
-	return &refusals{log: log, now: now, recent: map[refusedBy]*tries{}, lines: rate.NewLimiter(1, 30)}
+	return &refusals{log: log, now: now, lines: rate.NewLimiter(1, 30)}
 }
 
 // note counts a failure and tells whether it is past the limit.
@@ -75,19 +72,11 @@ func (r *refusals) note(ctx context.Context, f refused) (limited bool) {
 	return limited
 }
 
-// tries finds or makes the count of a client. Two generations are kept: when one
-// is full the older is forgotten.
+// tries finds or makes the count of a client.
 func (r *refusals) tries(key refusedBy, now time.Time) *tries {
-	t, found := r.recent[key]
-	if !found {
-		if t, found = r.older[key]; !found {
-			t = &tries{limit: rate.NewLimiter(rate.Every(refusalEvery), refusalBurst), since: now, next: 1}
-		}
-		if len(r.recent) >= maxClients {
-			r.older, r.recent = r.recent, map[refusedBy]*tries{}
-		}
-		r.recent[key] = t
-	}
+	t := r.clients.get(key, func() *tries {
+		return &tries{limit: rate.NewLimiter(rate.Every(refusalEvery), refusalBurst), since: now, next: 1}
+	})
 	if now.Sub(t.since) >= refusalWindow {
 		t.since, t.count, t.next = now, 0, 1
 	}

@@ -193,9 +193,9 @@ func (s *server) resourceOptions(ctx context.Context, but uuid.UUID) ([]option, 
 
 // resourceOf is the resource that the path names.
 func (s *server) resourceOf(c echo.Context) (booking.ResourceView, error) {
-	id, err := uuid.Parse(c.Param("id"))
+	id, err := parseID(c.Param("id"))
 	if err != nil {
-		return booking.ResourceView{}, booking.ErrNotFound
+		return booking.ResourceView{}, err
 	}
 	return s.resourceByID(c.Request().Context(), id)
 }

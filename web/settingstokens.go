@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"slotkeeper/booking"
@@ -75,9 +74,9 @@ func (s *server) createToken(c echo.Context) error {
 
 // revokeToken ends a token; one that is revoked already stays so.
 func (s *server) revokeToken(c echo.Context) error {
-	id, err := uuid.Parse(c.Param("id"))
+	id, err := parseID(c.Param("id"))
 	if err != nil {
-		return booking.ErrNotFound
+		return err
 	}
 	if err := s.Accounts.RevokeToken(c.Request().Context(), s.by(c), id); err != nil {
 		return err

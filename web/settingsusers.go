@@ -152,9 +152,9 @@ func (s *server) userPage(c echo.Context) error {
 
 // userOf is the user that the path names, a disabled one too.
 func (s *server) userOf(c echo.Context) (access.User, error) {
-	id, err := uuid.Parse(c.Param("id"))
+	id, err := parseID(c.Param("id"))
 	if err != nil {
-		return access.User{}, booking.ErrNotFound
+		return access.User{}, err
 	}
 	all, err := s.Accounts.Users(c.Request().Context())
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -60,8 +59,8 @@ func (t *Teller) slack(ctx context.Context, address string, text Text, n booking
 	case resp.StatusCode/100 == 2:
 		return nil
 	case resp.StatusCode == http.StatusTooManyRequests:
-		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
-		return &providers.LaterError{After: time.Duration(min(max(seconds, 1), 3600)) * time.Second, Err: failed}
+		after, _ := providers.RetryAfter(resp.Header)
+		return &providers.LaterError{After: max(after, time.Second), Err: failed}
 	case resp.StatusCode/100 == 5, resp.StatusCode == http.StatusRequestTimeout:
 		return failed
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -20,29 +19,12 @@ func (c *cli) connectionsCommand() *cobra.Command {
 }
 
 func (c *cli) connectionsList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list", Short: "List the connections", Args: cobra.NoArgs}
-	asJSON := jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return c.withExisting(cmd.Context(), func(inst *installation) error {
-			all, err := inst.connections(cmd.Context())
-			if err != nil {
-				return err
-			}
-			out := make([]connectionJSON, 0, len(all))
-			for _, conn := range all {
-				out = append(out, c.connectionJSON(conn))
-			}
-			if *asJSON {
-				return c.printJSON(out)
-			}
-			w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
-			for _, o := range out {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", o.ID, o.Provider, o.State, o.Name, o.WebhookURL)
-			}
-			return w.Flush()
-		})
+	read := func(ctx context.Context, inst *installation) ([]providers.Connection, error) {
+		return inst.connections(ctx)
 	}
-	return cmd
+	return listing(c, "List the connections", read, c.connectionJSON, func(o connectionJSON) []any {
+		return []any{o.ID, o.Provider, o.State, o.Name, o.WebhookURL}
+	})
 }
 
 func (c *cli) connectionsRotate() *cobra.Command {

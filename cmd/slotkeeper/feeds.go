@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/google/uuid"
@@ -118,36 +117,10 @@ func (i *installation) feedOwner(ctx context.Context, name string) (*access.User
 }
 
 func (c *cli) feedsList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list", Short: "List the feeds", Args: cobra.NoArgs}
-	asJSON := jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return c.withExisting(cmd.Context(), func(inst *installation) error {
-			all, err := inst.feeds().All(cmd.Context())
-			if err != nil {
-				return err
-			}
-			out := make([]feedJSON, 0, len(all))
-			for _, f := range all {
-				out = append(out, newFeedJSON(f))
-			}
-			if *asJSON {
-				return c.printJSON(out)
-			}
-			w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
-			for _, f := range out {
-				state := "never read"
-				switch {
-				case f.RevokedAt != nil:
-					state = "revoked " + f.RevokedAt.Format(time.RFC3339)
-				case f.LastUsedAt != nil:
-					state = "last read " + f.LastUsedAt.Format(time.RFC3339)
-				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.ID, f.Name, f.Level, state)
-			}
-			return w.Flush()
-		})
-	}
-	return cmd
+	read := func(ctx context.Context, inst *installation) ([]access.Feed, error) { return inst.feeds().All(ctx) }
+	return listing(c, "List the feeds", read, newFeedJSON, func(f feedJSON) []any {
+		return []any{f.ID, f.Name, f.Level, usage("read", f.LastUsedAt, f.RevokedAt)}
+	})
 }
 
 func (c *cli) feedsRevoke() *cobra.Command {

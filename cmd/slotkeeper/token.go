@@ -1,9 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/google/uuid"
@@ -55,36 +55,12 @@ func newTokenJSON(t access.Token) tokenJSON {
 }
 
 func (c *cli) tokenList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list", Short: "List the tokens", Args: cobra.NoArgs}
-	asJSON := jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return c.withExisting(cmd.Context(), func(inst *installation) error {
-			all, err := inst.accounts.Tokens(cmd.Context())
-			if err != nil {
-				return err
-			}
-			out := make([]tokenJSON, 0, len(all))
-			for _, t := range all {
-				out = append(out, newTokenJSON(t))
-			}
-			if *asJSON {
-				return c.printJSON(out)
-			}
-			w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
-			for _, t := range out {
-				state := "never used"
-				switch {
-				case t.RevokedAt != nil:
-					state = "revoked " + t.RevokedAt.Format(time.RFC3339)
-				case t.LastUsedAt != nil:
-					state = "last used " + t.LastUsedAt.Format(time.RFC3339)
-				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", t.ID, t.Name, t.Scope, state)
-			}
-			return w.Flush()
-		})
+	read := func(ctx context.Context, inst *installation) ([]access.Token, error) {
+		return inst.accounts.Tokens(ctx)
 	}
-	return cmd
+	return listing(c, "List the tokens", read, newTokenJSON, func(t tokenJSON) []any {
+		return []any{t.ID, t.Name, t.Scope, usage("used", t.LastUsedAt, t.RevokedAt)}
+	})
 }
 
 func (c *cli) tokenRevoke() *cobra.Command {

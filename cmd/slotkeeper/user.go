@@ -1,9 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/google/uuid"
@@ -92,36 +92,17 @@ func newListedUserJSON(u access.User) listedUserJSON {
 }
 
 func (c *cli) userList() *cobra.Command {
-	cmd := &cobra.Command{Use: "list", Short: "List the users", Args: cobra.NoArgs}
-	asJSON := jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return c.withExisting(cmd.Context(), func(inst *installation) error {
-			all, err := inst.accounts.Users(cmd.Context())
-			if err != nil {
-				return err
-			}
-			out := make([]listedUserJSON, 0, len(all))
-			for _, u := range all {
-				out = append(out, newListedUserJSON(u))
-			}
-			if *asJSON {
-				return c.printJSON(out)
-			}
-			w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
-			for _, u := range out {
-				sees, state := "sees all", "may sign in"
-				if u.Resources != nil {
-					sees = fmt.Sprintf("sees %d resources", len(u.Resources))
-				}
-				if u.DisabledAt != nil {
-					state = "disabled " + u.DisabledAt.Format(time.RFC3339)
-				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", u.ID, u.Name, u.Role, sees, state)
-			}
-			return w.Flush()
-		})
-	}
-	return cmd
+	read := func(ctx context.Context, inst *installation) ([]access.User, error) { return inst.accounts.Users(ctx) }
+	return listing(c, "List the users", read, newListedUserJSON, func(u listedUserJSON) []any {
+		sees, state := "sees all", "may sign in"
+		if u.Resources != nil {
+			sees = fmt.Sprintf("sees %d resources", len(u.Resources))
+		}
+		if u.DisabledAt != nil {
+			state = "disabled " + u.DisabledAt.Format(time.RFC3339)
+		}
+		return []any{u.ID, u.Name, u.Role, sees, state}
+	})
 }
 
 func (c *cli) userPasswd() *cobra.Command {
