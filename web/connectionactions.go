@@ -282,6 +282,9 @@ func (s *server) disconnectConnection(c echo.Context) error {
 		return err
 	}
 	left, err := s.Connect.Disconnect(c.Request().Context(), conn.ID)
+	if errors.Is(err, account.ErrDisconnected) {
+		return s.toConnection(c, conn.ID, doneAlready)
+	}
 	if err != nil {
 		return err
 	}

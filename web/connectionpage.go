@@ -22,7 +22,7 @@ import (
 type Connector interface {
 	Connect(ctx context.Context, r account.Request) (account.Connected, error)
 	// Disconnect ends a connection. left says why a webhook may be left at the
-	// provider.
+	// provider. One that is ended already is account.ErrDisconnected.
 	Disconnect(ctx context.Context, id uuid.UUID) (left, err error)
 	Rotate(ctx context.Context, id uuid.UUID) error
 	// RotateByHand keeps the secret before as the previous.

@@ -117,6 +117,57 @@ func TestOneChangesAConnection(t *testing.T) {
 	}
 }
 
+// TestTwoDisconnectAtOnce: of two people who end a connection in the same instant,
+// in two processes, one does it, and removes the webhook once; the other is told so,
+// and nobody that something went wrong. Were both told that they did it, both would
+// stand in the admin log.
+func TestTwoDisconnectAtOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, d *desk) {
+		for round := range 3 {
+			d.registered(t)
+			var began, done sync.WaitGroup
+			began.Add(1)
+			told := make([]error, 2)
+			removed := d.deleted()
+			for i, p := range []*process{d.first, d.second} {
+				done.Go(func() {
+					began.Wait()
+					left, err := p.accounts.Disconnect(t.Context(), d.conn.ID)
+					told[i] = errors.Join(left, err)
+				})
+			}
+			began.Done()
+			done.Wait()
+			late := 0
+			for _, err := range told {
+				if errors.Is(err, account.ErrDisconnected) {
+					late++
+				} else if err != nil {
+					t.Errorf("round %d: one was told %v", round, err)
+				}
+			}
+			if n := d.deleted() - removed; late != 1 || n != 1 {
+				t.Errorf("round %d: %d of two were told that the other did it, and the webhook was removed %d times", round, late, n)
+			}
+			if n, c := d.hooks(t, d.conn.ID), d.now(t); n != 0 || c.DisconnectedAt == nil {
+				t.Errorf("round %d: %d webhooks, ended %v", round, n, c.DisconnectedAt)
+			}
+		}
+	})
+}
+
+// deleted is how many webhooks were asked to be removed.
+func (d *desk) deleted() int {
+	n := 0
+	for _, r := range d.Requests() {
+		if r.Method == http.MethodDelete {
+			n++
+		}
+	}
+	return n
+}
+
 // TestReconnectBesideDisconnect: whichever of the two comes last is what stands.
 func TestReconnectBesideDisconnect(t *testing.T) {
 	t.Parallel()

@@ -260,7 +260,8 @@ func (a *Accounts) restore(ctx context.Context, by uuid.UUID, c, old providers.C
 
 // Disconnect removes the connection's webhook from its provider and marks the
 // connection as ended. Its receipts and bookings stay. left says why a webhook may
-// be left at the provider; the connection is ended all the same.
+// be left at the provider; the connection is ended all the same. Of those who end it at once one
+// does, and the others get ErrDisconnected.
 func (a *Accounts) Disconnect(ctx context.Context, id uuid.UUID) (left, err error) {
 	err = a.changing(ctx, id, func(ctx context.Context, by uuid.UUID) error {
 		c, api, err := a.Ready(ctx, id)
@@ -268,7 +269,7 @@ func (a *Accounts) Disconnect(ctx context.Context, id uuid.UUID) (left, err erro
 		case err != nil && c.ID == uuid.Nil:
 			return err
 		case c.DisconnectedAt != nil:
-			return nil
+			return ErrDisconnected
 		case c.Subscription != providers.Registered && c.ConnectingSince == nil:
 			left = fmt.Errorf("remove the webhook to %s at the provider by hand", a.Target(c))
 		case err != nil:

@@ -29,6 +29,10 @@ var errBusy = &booking.ConflictError{
 	Detail: "the connection is being changed just now: connected again, ended, or given another secret or webhook. Try again in a minute",
 }
 
+// ErrDisconnected tells whoever ends a connection that another was faster: it is
+// ended, and it was not him.
+var ErrDisconnected = &booking.ConflictError{Code: "disconnected", Detail: "the connection is disconnected already"}
+
 // errDisconnected refuses what only a connection that stands can be given.
 var errDisconnected = &booking.ConflictError{Code: "disconnected", Detail: "the connection is disconnected: connect it again first"}
 

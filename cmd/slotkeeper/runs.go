@@ -189,6 +189,10 @@ func (c *cli) connectionsDisconnect() *cobra.Command {
 			}
 			return c.withEngine(cmd.Context(), inst, func(e *engine) error {
 				left, err := e.accounts.Disconnect(cmd.Context(), id)
+				if errors.Is(err, account.ErrDisconnected) {
+					fmt.Fprintln(c.stderr, "it was disconnected already: nothing was changed")
+					return nil
+				}
 				if err != nil {
 					return err
 				}
