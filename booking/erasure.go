@@ -10,6 +10,7 @@ type Erasure struct {
 	Attendances int64 // what is kept of seats beside their bookings
 	Receipts    int64 // whose bodies, snapshots or waiting events tell of the person
 	Effects     int64 // whose payloads do
+	Forms       int64 // bookings whose intake forms and notes do
 	// Emails says how many addresses the person was found with: by a phone number,
 	// those of its bookings are erased too.
 	Emails int64

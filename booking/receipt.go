@@ -94,6 +94,9 @@ type Post struct {
 	// SnapshotAt is the ticket of its fetch, the clock of all that it says.
 	Snapshot   []byte
 	SnapshotAt time.Time
+	// Forms are those of the booking, as of Event.At; nil when nothing was said of
+	// them. They are kept only while their connection has them kept.
+	Forms *Forms
 	// Header holds what is worth keeping of the request's header, without
 	// anything secret: content type, user agent, the provider's own names.
 	Header map[string]string

@@ -11,7 +11,8 @@ import (
 // up keeps its body, so that it can be tried again.
 type Keep struct {
 	// Bodies of settled receipts and what was fetched for them, since they came.
-	// Their SHA-256 and event keys stay, so that a copy is known for good.
+	// Their SHA-256 and event keys stay, so that a copy is known for good. Forms of
+	// bookings go as long after they were told last.
 	Bodies time.Duration
 	// Deliveries: when each copy of a settled receipt came, and what it was answered.
 	Deliveries time.Duration
@@ -42,6 +43,7 @@ type RetentionRun struct {
 
 	Bodies     int64
 	Snapshots  int64
+	Forms      int64
 	Deliveries int64
 	Sessions   int64 // expired ones
 	Links      int64 // expired one-time links

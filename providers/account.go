@@ -113,6 +113,8 @@ type Standing struct {
 	// Body is what was read, reduced to what is kept: JSON without the provider's
 	// secrets, as Redact leaves it.
 	Body []byte
+	// Forms of the booking, when the connection has them kept; else nil.
+	Forms *booking.Forms
 }
 
 // Page is a part of what is booked.

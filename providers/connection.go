@@ -117,8 +117,11 @@ type Connection struct {
 	Subscription Subscription
 	// ReadFrom is the day from which its bookings were brought in; nil when they
 	// were not.
-	ReadFrom       *time.Time
-	Health         Health
+	ReadFrom *time.Time
+	Health   Health
+	// KeepForms says that somebody had the intake forms of its bookings, and the notes
+	// about them, kept: without, an adapter does not even tell them (FormKeeper).
+	KeepForms      bool
 	CreatedAt      time.Time
 	DisconnectedAt *time.Time
 	// ConnectingSince is when somebody began to connect it; nil once that is done. It

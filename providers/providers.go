@@ -86,16 +86,30 @@ type Claim struct {
 type Fetcher interface {
 	Provider
 	// Fetch asks the connection's API about what a pending post was about
-	// (booking.Delivery.Subject) and returns the answer to keep: JSON of the
-	// adapter's own, at most a MiB, without the provider's secrets in it. body is
-	// the post's. ErrGone says that the API knows no such thing; a *LaterError
+	// (booking.Delivery.Subject). body is the post's. ErrGone says that the API knows no such thing; a *LaterError
 	// that it is to be asked again no sooner than After; any other error that it
 	// may be asked again.
-	Fetch(ctx context.Context, client *http.Client, c Connection, subject string, body []byte) (snapshot []byte, err error)
+	Fetch(ctx context.Context, client *http.Client, c Connection, subject string, body []byte) (Fetched, error)
 	// Read says what a fetched answer means, as Parse does of a body. at is the
 	// ticket of its fetch, the clock of all that it says (R2). kind and eventKey
 	// are those of the receipt.
 	Read(snapshot []byte, o Origin, at time.Time, kind booking.Kind, eventKey string) booking.Delivery
+}
+
+// Fetched is what a provider's API answered.
+type Fetched struct {
+	// Snapshot is the answer to keep: JSON of the adapter's own, at most a MiB,
+	// without the provider's secrets in it, and without Forms.
+	Snapshot []byte
+	// Forms of the booking, when the connection has them kept; else nil.
+	Forms *booking.Forms
+}
+
+// FormKeeper is an adapter whose API tells what clients filled into forms. It does so
+// only of connections with KeepForms.
+type FormKeeper interface {
+	Account
+	TellsForms()
 }
 
 // ErrGone says that the provider's API answered 404.

@@ -61,6 +61,7 @@ const (
 	SyncConnections   Action = "sync_connections"
 	ReplayDeliveries  Action = "replay_deliveries"
 	ReadRawBodies     Action = "read_raw_bodies"
+	ReadForms         Action = "read_forms"
 	ExportAudit       Action = "export_audit"
 	ReadAdminLog      Action = "read_admin_log"
 	ManageConnections Action = "manage_connections"
@@ -88,6 +89,7 @@ var needs = map[Action]rule{
 	SyncConnections:   {weakest: Operator, whole: true},
 	ReplayDeliveries:  {weakest: Operator, whole: true},
 	ReadRawBodies:     {weakest: Operator, whole: true, open: true},
+	ReadForms:         {weakest: Operator, whole: true, open: true},
 	ExportAudit:       {weakest: Operator},
 	ReadAdminLog:      {weakest: Operator, whole: true},
 	ManageConnections: {weakest: Administrator, whole: true},

@@ -107,9 +107,9 @@ func Deeds() []string {
 		DidSetPrivacy, DidEndSession, DidEndSessions, DidCreateToken, DidRevokeToken, DidAddFeed, DidRevokeFeed,
 		DidAddRecipient, DidRemoveRecipient, DidAcknowledge,
 		DidMakeLink, DidRefuseLink, DidAskCancel, DidRetryEffect, DidWithdrawEffect, DidAcceptOverlap,
-		DidConnect, DidFailConnect, DidReconnect, DidDisconnect, DidCheckConnection, DidTestConnection, DidCompareConnection, DidImportConnection, DidStopRun, DidRotateSecret, DidFinishRotation, DidAbandonRotation,
+		DidConnect, DidFailConnect, DidReconnect, DidDisconnect, DidCheckConnection, DidTestConnection, DidCompareConnection, DidImportConnection, DidStopRun, DidRotateSecret, DidFinishRotation, DidAbandonRotation, DidKeepForms, DidDropForms,
 		DidMapIdentity, DidSplitIdentity, DidMergeResource, DidRenameResource, DidSetZone, DidSetOverlapRule,
-		DidReadBody, DidExportAudit, DidVerifyAudit, DidReplay, DidStopReplay,
+		DidReadBody, DidReadForms, DidExportAudit, DidVerifyAudit, DidReplay, DidStopReplay,
 		DidBackUp, DidRestore, DidRotateKey, DidErase,
 	}
 }
@@ -158,6 +158,10 @@ const (
 	DidRotateSecret      = "connection.secret_rotated"
 	DidFinishRotation    = "connection.rotation_finished"
 	DidAbandonRotation   = "connection.rotation_abandoned"
+	// DidKeepForms and DidDropForms say whether intake forms and notes, which are of
+	// health, are kept.
+	DidKeepForms = "connection.forms_kept"
+	DidDropForms = "connection.forms_dropped"
 
 	DidMapIdentity    = "identity.mapped"
 	DidSplitIdentity  = "identity.split"
@@ -167,6 +171,7 @@ const (
 	DidSetOverlapRule = "resource.overlap_rule_set"
 
 	DidReadBody    = "receipt.body_read"
+	DidReadForms   = "booking.forms_read"
 	DidExportAudit = "audit.exported"
 	DidVerifyAudit = "audit.verified"
 	DidReplay      = "replay.asked"

@@ -352,7 +352,7 @@ func (r *reading) post(s providers.Standing, ticket time.Time, n int) booking.Po
 	d.Event, d.EventKey, d.Kind = &e, e.Key, kindOf(&e)
 	d.ReceiptID, d.ConnectionID = uuid.Must(uuid.NewV7()), r.conn.ID
 	d.Actor, d.Read = r.run.Kind.Actor(), true
-	return booking.Post{Delivery: d, Body: s.Body, RequestID: "run-" + r.run.ID.String(), ReceivedAt: r.opts.Now()}
+	return booking.Post{Delivery: d, Body: s.Body, Forms: s.Forms, RequestID: "run-" + r.run.ID.String(), ReceivedAt: r.opts.Now()}
 }
 
 // kindOf is a receipt's kind: a snapshot is an event's alone.

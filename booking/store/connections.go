@@ -43,6 +43,7 @@ type connectionRow struct {
 	ChangingBy      *uuid.UUID
 	ChangingUntil   *stamp
 	Generation      int
+	KeepForms       bool
 }
 
 func (connectionRow) TableName() string { return "connections" }
@@ -59,7 +60,7 @@ func (r connectionViewRow) toDomain() providers.Connection {
 		ID: r.Row.ID, Provider: r.Row.Provider, APIBase: r.Row.APIBase, Name: r.Row.Name, CreatedAt: r.Row.CreatedAt.t,
 		DisconnectedAt: r.Row.DisconnectedAt.ptr(), LastDeliveryAt: r.LastDeliveryAt.ptr(),
 		ConnectingSince: r.Row.ConnectingSince.ptr(), Generation: r.Row.Generation,
-		Owner: r.Row.Owner.v.toDomain(), Subscription: r.Row.Subscription, ReadFrom: r.Row.ReadFrom.ptr(),
+		Owner: r.Row.Owner.v.toDomain(), Subscription: r.Row.Subscription, ReadFrom: r.Row.ReadFrom.ptr(), KeepForms: r.Row.KeepForms,
 		Health: providers.Health{
 			CheckedAt: r.Row.CheckedAt.ptr(), SucceededAt: r.Row.SucceededAt.ptr(), NextCheckAt: r.Row.NextCheckAt.ptr(),
 			FailingSince: r.Row.FailingSince.ptr(), Failures: r.Row.Failures, Failure: r.Row.Failure,

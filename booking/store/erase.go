@@ -75,7 +75,7 @@ func (s *Store) Erase(ctx context.Context, who Person, by access.By, now time.Ti
 		e.find, // the e-mails that a number leads to
 		func(ctx context.Context) error { return e.begin(ctx, now) },
 		e.find, // what came in between
-		e.eraseBookings, e.eraseAttendances, e.eraseReceipts, e.eraseEffects,
+		e.eraseBookings, e.eraseAttendances, e.eraseReceipts, e.eraseForms, e.eraseEffects,
 		func(ctx context.Context) error { return e.end(ctx, by, now) },
 	} {
 		if err := step(ctx); err != nil {
@@ -432,7 +432,7 @@ func (e *erasure) end(ctx context.Context, by access.By, now time.Time) error {
 			return err
 		}
 		return appendAdminLog(tx, access.Entry{At: now, Actor: by.Actor, Remote: by.Remote, Action: access.DidErase, Detail: map[string]string{
-			"bookings": count(e.out.Bookings), "seats": count(e.out.Attendances), "receipts": count(e.out.Receipts), "effects": count(e.out.Effects),
+			"bookings": count(e.out.Bookings), "seats": count(e.out.Attendances), "receipts": count(e.out.Receipts), "effects": count(e.out.Effects), "forms": count(e.out.Forms),
 		}})
 	})
 	if err != nil {

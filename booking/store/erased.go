@@ -74,6 +74,21 @@ func (p people) in(body []byte) bool {
 	return len(p.phones) > 0 && p.dialled(body)
 }
 
+// inForms tells whether forms have one of them in it.
+func (p people) inForms(f *booking.Forms) bool {
+	if f == nil {
+		return false
+	}
+	text := []byte(f.Notes)
+	for _, form := range f.Forms {
+		text = append(append(text, '\n'), form.Name...)
+		for _, field := range form.Fields {
+			text = append(append(append(append(text, '\n'), field.Name...), '\n'), field.Value...)
+		}
+	}
+	return p.in(text)
+}
+
 func letter(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b >= 0x80
 }
@@ -112,11 +127,14 @@ func (s *Store) forgetErased(tx *gorm.DB, erasures int64, set []booking.Post) er
 	}
 	for i := range set {
 		p := &set[i]
+		if known.inForms(p.Forms) {
+			p.Forms = nil
+		}
 		e, told := known.without(p.Event)
 		if !told && !known.in(p.Body) && !known.in(p.Snapshot) {
 			continue
 		}
-		p.Event, p.Erased, p.Snapshot = e, true, nil
+		p.Event, p.Erased, p.Snapshot, p.Forms = e, true, nil, nil
 	}
 	return nil
 }

@@ -50,6 +50,10 @@ var sealedTables = []sealedTable{
 		},
 	},
 	{
+		name: "booking_forms", columns: []string{"forms"},
+		context: func(_ string, id uuid.UUID) string { return formsContext(id) },
+	},
+	{
 		name: "alert_recipients", columns: []string{"address"},
 		context: func(_ string, id uuid.UUID) string { return recipientContext(id) },
 	},

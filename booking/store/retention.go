@@ -34,6 +34,7 @@ type retentionRow struct {
 	FinishedAt *stamp
 	Emptied    int64
 	Snapshots  int64
+	Forms      int64
 	Deliveries int64
 	Sessions   int64
 	Links      int64
@@ -45,7 +46,7 @@ func (retentionRow) TableName() string { return "retention_runs" }
 
 func (r retentionRow) toDomain() booking.RetentionRun {
 	return booking.RetentionRun{
-		ID: r.ID, StartedAt: r.StartedAt.t, FinishedAt: r.FinishedAt.ptr(), Bodies: r.Emptied, Snapshots: r.Snapshots,
+		ID: r.ID, StartedAt: r.StartedAt.t, FinishedAt: r.FinishedAt.ptr(), Bodies: r.Emptied, Snapshots: r.Snapshots, Forms: r.Forms,
 		Deliveries: r.Deliveries, Sessions: r.Sessions, Links: r.Links, Reads: r.Reads,
 	}
 }
@@ -68,6 +69,7 @@ func (s *Store) Retain(ctx context.Context, keep booking.Keep, now time.Time, be
 	err := s.write.WithContext(ctx).Create(&r.row).Error
 	for _, step := range []func() error{
 		func() error { return r.bodies(ctx, keep.Bodies) },
+		func() error { return r.forms(ctx, keep.Bodies) },
 		func() error { return r.deliveries(ctx, keep.Deliveries) },
 		func() error { return r.reads(ctx, keep.Reads) },
 		func() error { return r.expired(ctx) },
@@ -87,10 +89,8 @@ func (s *Store) Retain(ctx context.Context, keep booking.Keep, now time.Time, be
 // returns by how much each of the run's counts grows.
 func (s *Store) openRun(ctx context.Context, run uuid.UUID, fn func(tx *gorm.DB) (map[string]int64, error)) error {
 	return s.inTx(ctx, func(tx *gorm.DB) error {
-		if s.dialect == migrations.Postgres { // SQLite's transactions have begun with its lock
-			if err := tx.Exec("SELECT 1 FROM ledger WHERE id = 1 FOR UPDATE").Error; err != nil {
-				return err
-			}
+		if err := standInLine(tx, s.dialect); err != nil {
+			return err
 		}
 		if err := tx.Exec("UPDATE retention_runs SET open = 1 WHERE id = ?", run).Error; err != nil {
 			return err

@@ -28,6 +28,9 @@ func (s *Store) save(tx *transaction, st *booking.State, ch booking.Changes, set
 	if err := t.make(); err != nil {
 		return err
 	}
+	if err := s.saveForms(tx, set); err != nil {
+		return err
+	}
 	return s.queue(tx, ch.Receipts)
 }
 

@@ -318,12 +318,12 @@ func (r *Replays) fetched(ctx context.Context, q *Queue, of booking.StoredReceip
 		return none, fmt.Errorf("the adapter for %s cannot fetch", conn.Provider)
 	}
 	subject := strings.TrimPrefix(of.Subject, booking.Subject(conn.Source(), ""))
-	snapshot, err := fetcher.Fetch(ctx, q.opts.Client, conn, subject, of.Body)
+	fetched, err := fetcher.Fetch(ctx, q.opts.Client, conn, subject, of.Body)
 	if err != nil {
 		return none, err
 	}
-	p := r.post(of, fetcher.Read(snapshot, r.origin(conn), ticket, of.Kind, of.EventKey))
-	p.Snapshot, p.SnapshotAt = snapshot, ticket
+	p := r.post(of, fetcher.Read(fetched.Snapshot, r.origin(conn), ticket, of.Kind, of.EventKey))
+	p.Snapshot, p.SnapshotAt, p.Forms = fetched.Snapshot, ticket, fetched.Forms
 	return p, nil
 }
 

@@ -47,7 +47,7 @@ func (r *retainer) Work(ctx context.Context, _ *river.Job[retainArgs]) error {
 	if err != nil {
 		return err
 	}
-	o.Log.InfoContext(ctx, "retention done", "bodies", run.Bodies, "snapshots", run.Snapshots, "deliveries", run.Deliveries,
+	o.Log.InfoContext(ctx, "retention done", "bodies", run.Bodies, "snapshots", run.Snapshots, "forms", run.Forms, "deliveries", run.Deliveries,
 		"sessions", run.Sessions, "links", run.Links, "reads", run.Reads)
 	return nil
 }

@@ -69,7 +69,7 @@ func (q *Queue) settle(ctx context.Context, c providers.Claim, gone bool) error 
 	if c.Status == booking.StatusFailed {
 		d := adapter.Parse(providers.Request{Body: c.Body}, origin)
 		if d.Status != booking.StatusPending || d.Event != nil {
-			return q.apply(ctx, c, d, nil)
+			return q.apply(ctx, c, d, providers.Fetched{})
 		}
 		// What was fetched could not be applied: it is fetched anew.
 	}
@@ -77,16 +77,16 @@ func (q *Queue) settle(ctx context.Context, c providers.Claim, gone bool) error 
 	if !ok {
 		return fmt.Errorf("the adapter for %s cannot fetch", c.Connection.Provider)
 	}
-	snapshot, err := fetcher.Fetch(ctx, q.opts.Client, c.Connection, c.Subject, c.Body)
+	fetched, err := fetcher.Fetch(ctx, q.opts.Client, c.Connection, c.Subject, c.Body)
 	switch {
 	case errors.Is(err, providers.ErrGone) && !gone:
 		return q.doubt(ctx, c.ReceiptID)
 	case errors.Is(err, providers.ErrGone):
-		return q.apply(ctx, c, removed(c, origin), nil)
+		return q.apply(ctx, c, removed(c, origin), providers.Fetched{})
 	case err != nil:
 		return err
 	}
-	return q.apply(ctx, c, fetcher.Read(snapshot, origin, c.Ticket, c.Kind, c.EventKey), snapshot)
+	return q.apply(ctx, c, fetcher.Read(fetched.Snapshot, origin, c.Ticket, c.Kind, c.EventKey), fetched)
 }
 
 // doubt has a 404 asked for again after a while: the first changes nothing.
@@ -108,11 +108,11 @@ func removed(c providers.Claim, o providers.Origin) booking.Delivery {
 }
 
 // apply hands over what was found out, as the receipt's own.
-func (q *Queue) apply(ctx context.Context, c providers.Claim, d booking.Delivery, snapshot []byte) error {
+func (q *Queue) apply(ctx context.Context, c providers.Claim, d booking.Delivery, fetched providers.Fetched) error {
 	d.ReceiptID, d.ConnectionID, d.EventKey, d.Kind = c.ReceiptID, c.Connection.ID, c.EventKey, c.Kind
 	d.Actor, d.Settles, d.Poke = booking.ActorWebhook, true, false
 	answer, err := q.opts.Intake.Take(ctx, booking.Post{
-		Delivery: d, Body: c.Body, Snapshot: snapshot, SnapshotAt: c.Ticket, RequestID: "job-" + c.ReceiptID.String(), ReceivedAt: q.opts.Now(),
+		Delivery: d, Body: c.Body, Snapshot: fetched.Snapshot, SnapshotAt: c.Ticket, Forms: fetched.Forms, RequestID: "job-" + c.ReceiptID.String(), ReceivedAt: q.opts.Now(),
 	})
 	if err != nil {
 		return err

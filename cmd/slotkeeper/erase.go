@@ -25,7 +25,7 @@ func (c *cli) eraseCommand() *cobra.Command {
 		Short: "Remove a person from everything that is kept, and keep it so; without --yes, count what that would be",
 		Long: `Removes an invitee's name, e-mail, phone and time zone from bookings, with titles
 and places that may name the person, the bodies and snapshots that tell of the
-person, and what is still to be sent. Bookings and the audit log, which names nobody,
+person, intake forms and notes, and what is still to be sent. Bookings and the audit log, which names nobody,
 stay. What comes about the person later (copies, imports, comparisons, replays, new
 bookings) is kept without the person. The server may run.
 

@@ -28,6 +28,7 @@ var (
 	_ providers.Fetcher    = (*Provider)(nil)
 	_ providers.Blocker    = (*Provider)(nil)
 	_ providers.Authorizer = (*Provider)(nil)
+	_ providers.FormKeeper = (*Provider)(nil)
 )
 
 // New makes the adapter. The clock and its tempo say when what it knows of

@@ -19,6 +19,7 @@ const (
 	maxCalendars   = 4 << 20
 	// maxAppointments is of a hundred without their forms, each of a few KiB.
 	maxAppointments = 4 << 20
+	maxWithForms    = 16 << 20
 )
 
 // The API counts requests and connections by the address that they come from,

@@ -24,7 +24,9 @@
 //     format and never read; the end is datetime and duration.
 //   - Each attendee of a class has an own appointment. classID is null for others.
 //   - confirmationPage lets whoever has it cancel: it is not kept. Neither are
-//     forms and notes, which hold what clients tell their therapist.
+//     forms and notes, which hold what clients tell their therapist, but where
+//     somebody had them kept (forms.go). Lists leave forms out when asked to
+//     (excludeForms); whether they leave notes out with them is not documented.
 //   - A list has at most 100 appointments unless asked for more, by date, calendar
 //     and type, from either end, and no pages. Whether it would have more is not
 //     documented, so a full one is never taken for the whole (dayReader).

@@ -11,20 +11,22 @@ import (
 
 // Fetch asks for the appointment, and for the calendars when it is in one that
 // nobody asked about lately.
-func (p *Provider) Fetch(ctx context.Context, client *http.Client, c providers.Connection, subject string, _ []byte) ([]byte, error) {
+func (p *Provider) Fetch(ctx context.Context, client *http.Client, c providers.Connection, subject string, _ []byte) (providers.Fetched, error) {
 	return p.fetch(ctx, newAPI(client, c), subject)
 }
 
-func (p *Provider) fetch(ctx context.Context, a *api, subject string) ([]byte, error) {
+func (p *Provider) fetch(ctx context.Context, a *api, subject string) (providers.Fetched, error) {
+	var none providers.Fetched
 	answer, err := one(ctx, a, subject)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	host, err := p.calendars.host(ctx, a, numeral(answer.Get("calendarID")))
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	return providers.Snapshot(reduce(answer, host.Email))
+	snapshot, err := providers.Snapshot(reduce(answer, host.Email))
+	return providers.Fetched{Snapshot: snapshot, Forms: formsOf(answer, a.conn)}, err
 }
 
 // one asks for an appointment.
@@ -59,7 +61,7 @@ func check(answer providers.Value, id string) error {
 }
 
 // reduce makes the snapshot of an answer: confirmation pages, forms, notes and
-// codes stay where they are. What the answer does not have, the snapshot does not
+// codes stay where they are, for snapshots are shown and replayed (formsOf). What the answer does not have, the snapshot does not
 // have either: null and silence differ (classID).
 func reduce(answer providers.Value, calendarEmail string) []byte {
 	var out providers.Object

@@ -88,7 +88,8 @@ func (p *place) book(t *testing.T, typeID, calendarID int64) string {
 }
 
 func (p *place) fetch(id string) ([]byte, error) {
-	return p.provider.Fetch(context.Background(), p.client, p.conn, id, nil)
+	fetched, err := p.provider.Fetch(context.Background(), p.client, p.conn, id, nil)
+	return fetched.Snapshot, err
 }
 
 func (p *place) read(t *testing.T, id string) *booking.Event {

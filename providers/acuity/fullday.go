@@ -2,6 +2,7 @@ package acuity
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -25,15 +26,15 @@ type dayReader struct {
 	at  map[string]int // by appointment id
 	// cut are the lists that have more than can be read from both ends, in words.
 	cut []string
+	// bare says that a list was read without its forms, so that none says that an
+	// appointment has none.
+	bare bool
 }
 
-// readDay gives what could be read of a day, and what could not.
-func readDay(ctx context.Context, a *api, date string) (all []providers.Value, cut []string, err error) {
+// readDay reads what can be read of a day.
+func readDay(ctx context.Context, a *api, date string) (*dayReader, error) {
 	r := &dayReader{api: a, date: date, at: map[string]int{}}
-	if err := r.read(ctx, "", ""); err != nil {
-		return nil, nil, err
-	}
-	return r.all, r.cut, nil
+	return r, r.read(ctx, "", "")
 }
 
 // read reads those of a calendar and a type, "" being any. Of a full list it asks
@@ -86,12 +87,13 @@ func (r *dayReader) read(ctx context.Context, calendarID, typeID string) error {
 	return nil
 }
 
-// list asks for one end of a list. Forms are not even asked for: they hold what
-// clients tell their therapist.
+// list asks for one end of a list. Unless the connection has forms kept they are not
+// even asked for: they hold what clients tell their therapist. A list that is too
+// long with them is read without, so that no day stays unread for them.
 func (r *dayReader) list(ctx context.Context, calendarID, typeID, direction string) ([]providers.Value, error) {
 	query := url.Values{
 		"minDate": {r.date}, "maxDate": {r.date}, "showall": {"true"}, "direction": {direction},
-		"max": {strconv.Itoa(maxListed)}, "excludeForms": {"true"},
+		"max": {strconv.Itoa(maxListed)},
 	}
 	if calendarID != "" {
 		query.Set("calendarID", calendarID)
@@ -99,6 +101,14 @@ func (r *dayReader) list(ctx context.Context, calendarID, typeID, direction stri
 	if typeID != "" {
 		query.Set("appointmentTypeID", typeID)
 	}
+	if r.api.conn.KeepForms {
+		listed, err := r.api.list(ctx, "/appointments", query, maxWithForms, "appointments")
+		if !errors.Is(err, providers.ErrAnswerTooLarge) {
+			return listed, err
+		}
+		r.bare = true
+	}
+	query.Set("excludeForms", "true")
 	return r.api.list(ctx, "/appointments", query, maxAppointments, "appointments")
 }
 

@@ -29,23 +29,26 @@ func (p *Provider) List(ctx context.Context, client *http.Client, c providers.Co
 		}
 	}
 	a := newAPI(client, c)
-	listed, cut, err := readDay(ctx, a, date.Format(time.DateOnly))
+	read, err := readDay(ctx, a, date.Format(time.DateOnly))
 	if err != nil {
 		return providers.Page{}, err
 	}
 	page := providers.Page{}
-	for _, what := range cut {
+	for _, what := range read.cut {
 		d := o.Fetched(booking.KindSnapshot, "", nil, providers.Faultf(providers.CodeListCut, "%s", what))
 		d.Subject = "day|" + date.Format(time.DateOnly)
 		page.Standings = append(page.Standings, providers.Standing{Delivery: d, Body: []byte(providers.Withheld)})
 	}
-	for _, v := range listed {
+	for _, v := range read.all {
 		if begins := instant(v); begins != nil && (begins.Before(w.From) || !begins.Before(w.To)) {
 			continue
 		}
 		s, err := p.standing(ctx, a, o, v, at)
 		if err != nil {
 			return providers.Page{}, err
+		}
+		if read.bare {
+			s.Forms = nil
 		}
 		page.Standings = append(page.Standings, s)
 	}
@@ -83,7 +86,9 @@ func (p *Provider) standing(ctx context.Context, a *api, o providers.Origin, v p
 			return providers.Standing{}, err
 		}
 	}
-	return p.stands(reduce(v, host.Email), o, at), nil
+	s := p.stands(reduce(v, host.Email), o, at)
+	s.Forms = formsOf(v, a.conn)
+	return s, nil
 }
 
 func (p *Provider) stands(snapshot []byte, o providers.Origin, at time.Time) providers.Standing {
@@ -100,9 +105,11 @@ func (p *Provider) stands(snapshot []byte, o providers.Origin, at time.Time) pro
 
 // Look reads one appointment.
 func (p *Provider) Look(ctx context.Context, client *http.Client, c providers.Connection, o providers.Origin, externalID string, at time.Time) (providers.Standing, error) {
-	snapshot, err := p.fetch(ctx, newAPI(client, c), externalID)
+	fetched, err := p.fetch(ctx, newAPI(client, c), externalID)
 	if err != nil {
 		return providers.Standing{}, err
 	}
-	return p.stands(snapshot, o, at), nil
+	s := p.stands(fetched.Snapshot, o, at)
+	s.Forms = fetched.Forms
+	return s, nil
 }

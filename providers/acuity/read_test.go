@@ -29,11 +29,11 @@ func fetched(t testing.TB, id, appointment string) []byte {
 	}))
 	defer s.Close()
 	c := providers.Connection{APIBase: s.URL, API: providers.Credentials{User: "1"}, Secrets: providers.Secrets{Current: "key"}}
-	snapshot, err := adapter().Fetch(context.Background(), s.Client(), c, id, nil)
+	answer, err := adapter().Fetch(context.Background(), s.Client(), c, id, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return snapshot
+	return answer.Snapshot
 }
 
 func element(t testing.TB, list string, i int) string {

@@ -14,27 +14,29 @@ var errBadSource = errors.New("the body does not name the scheduled event to fet
 
 // Fetch asks for the scheduled event that an old body leaves out, and gives the
 // body as it would be sent today, reduced to what Parse reads.
-func (*Provider) Fetch(ctx context.Context, client *http.Client, c providers.Connection, _ string, body []byte) ([]byte, error) {
+func (*Provider) Fetch(ctx context.Context, client *http.Client, c providers.Connection, _ string, body []byte) (providers.Fetched, error) {
+	var none providers.Fetched
 	root, f := providers.ScanObject(body)
 	if f != nil {
-		return nil, errBadSource
+		return none, errBadSource
 	}
 	var in providers.Fields
 	wanted := path(&in, root.Get("payload", "event"), "payload.event")
 	if !eventPath.MatchString(wanted) {
-		return nil, errBadSource
+		return none, errBadSource
 	}
 	event, err := (&api{client: client, connection: c}).resource(ctx, wanted)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	if event.Get("start_time").Text() == "" || event.Get("end_time").Text() == "" {
-		return nil, providers.BadAnswer("it has no time")
+		return none, providers.BadAnswer("it has no time")
 	}
 	var out providers.Object
 	out.Copy(root, "event", "created_at")
 	out.Add("payload", merge(root.Get("payload"), event))
-	return providers.Snapshot(out.JSON())
+	snapshot, err := providers.Snapshot(out.JSON())
+	return providers.Fetched{Snapshot: snapshot}, err
 }
 
 // Read says what a completed body means: as Parse does, and at the time that the

@@ -79,12 +79,12 @@ func (a *account) complete(t *testing.T, post apitest.Post) (booking.Delivery, *
 	if d.Status != booking.StatusPending || d.Poke {
 		t.Fatalf("%+v", d)
 	}
-	snapshot, err := p.Fetch(context.Background(), a.client, a.conn, d.Subject, post.Body)
+	fetched, err := p.Fetch(context.Background(), a.client, a.conn, d.Subject, post.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ticket := a.at.Add(time.Hour)
-	out := p.Read(snapshot, o, ticket, d.Kind, d.EventKey)
+	out := p.Read(fetched.Snapshot, o, ticket, d.Kind, d.EventKey)
 	providertest.CheckFetched(t, out, d.Kind, d.EventKey)
 	if out.Event == nil || out.Event.ExternalID != d.Subject {
 		t.Fatalf("%+v", out)
@@ -169,7 +169,7 @@ func TestFetchTroubles(t *testing.T) {
 				t.Fatal(err)
 			}
 			a.Set(c.trouble)
-			snapshot, err := calendly.New(0).Fetch(context.Background(), a.client, a.conn, "", posts[0].Body)
+			fetched, err := calendly.New(0).Fetch(context.Background(), a.client, a.conn, "", posts[0].Body)
 			var later *providers.LaterError
 			if (err != nil) != (c.text != "") || errors.Is(err, providers.ErrGone) != c.gone || errors.As(err, &later) != (c.after != 0) {
 				t.Fatalf("got %v", err)
@@ -181,7 +181,7 @@ func TestFetchTroubles(t *testing.T) {
 				t.Errorf("the error has the token: %v", err)
 			}
 			for _, secret := range []string{calendlytest.JoinSecret, "https://calendly.com/cancellations", "https://calendly.com/reschedulings"} {
-				if strings.Contains(string(snapshot), secret) {
+				if strings.Contains(string(fetched.Snapshot), secret) {
 					t.Errorf("%q is kept", secret)
 				}
 			}
@@ -236,12 +236,12 @@ func TestFetchedAnswers(t *testing.T) {
 			"user":"https://api.calendly.com/users/1f0e7c52-2b3a-4d7e-8a10-6c0b5d9e4a01","user_email":"mara.lindqvist@northpier.example","user_name":"Mara Lindqvist"}],
 			"calendar_event":{"external_id":"ext0001demo","kind":"google"}}}`
 		client := &http.Client{Transport: answering(event)}
-		snapshot, err := calendly.New(0).Fetch(context.Background(), client, a.conn, "", []byte(old))
+		fetched, err := calendly.New(0).Fetch(context.Background(), client, a.conn, "", []byte(old))
 		if err != nil {
 			t.Fatal(err)
 		}
 		cases = append(cases, providertest.Fetched{
-			Name: name, Snapshot: snapshot, Kind: booking.KindCreated, EventKey: modern.EventKey, Ticket: monday,
+			Name: name, Snapshot: fetched.Snapshot, Kind: booking.KindCreated, EventKey: modern.EventKey, Ticket: monday,
 			Hidden: []string{"cancellations", "reschedulings", "ext0001demo", "Data migration", "meet.google.com"},
 		})
 	}
