@@ -7,8 +7,8 @@ import "time"
 // connections for which somebody asked for it, sealed and apart from bookings, and no
 // list, feed, export or webhook has them.
 type Forms struct {
-	Notes string `json:"notes,omitempty"`
-	Forms []Form `json:"forms,omitempty"`
+	Notes  string `json:"notes,omitempty"`
+	Filled []Form `json:"forms,omitempty"`
 	// Cut says that the provider has more than is kept.
 	Cut bool `json:"cut,omitempty"`
 }
@@ -26,7 +26,7 @@ type FormField struct {
 }
 
 // Empty tells whether nothing was told.
-func (f Forms) Empty() bool { return f.Notes == "" && len(f.Forms) == 0 }
+func (f Forms) Empty() bool { return f.Notes == "" && len(f.Filled) == 0 }
 
 // KeptForms are a booking's as they were told last.
 type KeptForms struct {

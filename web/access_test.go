@@ -76,6 +76,7 @@ var ways = map[string]string{
 	"POST /connections/:id/rotate":         administrators,
 	"POST /connections/:id/abandon":        administrators,
 	"POST /connections/:id/finish":         administrators,
+	"POST /connections/:id/forms":          administrators,
 	"GET /connections/:id/disconnect":      administrators,
 	"POST /connections/:id/disconnect":     administrators,
 

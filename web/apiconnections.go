@@ -21,6 +21,7 @@ type connectionJSON struct {
 	Owner          *ownerJSON `json:"owner" doc:"Whose account it is; null until its API was asked"`
 	Subscription   *string    `json:"subscription" enum:"registered,manual" doc:"How its posts come: by a webhook that was registered through the API, or by one that a person enters; null when nobody said"`
 	Health         healthJSON `json:"health"`
+	KeepForms      bool       `json:"keep_forms" doc:"Whether intake forms and notes of its bookings are kept; they are shown on pages only"`
 	CreatedAt      time.Time  `json:"created_at"`
 	DisconnectedAt *time.Time `json:"disconnected_at"`
 	LastDeliveryAt *time.Time `json:"last_delivery_at"`
@@ -52,7 +53,7 @@ func (s *server) newConnectionJSON(c providers.Connection) connectionJSON {
 			CheckedAt: utc(c.Health.CheckedAt), SucceededAt: utc(c.Health.SucceededAt), NextCheckAt: utc(c.Health.NextCheckAt),
 			DownSince: utc(c.DownSince()), Failures: c.Health.Failures, LastError: orNull(c.Health.Failure), HookLostAt: utc(c.Health.HookLostAt), ImportedFrom: utc(c.ReadFrom),
 		},
-		CreatedAt: c.CreatedAt.UTC(), DisconnectedAt: utc(c.DisconnectedAt), LastDeliveryAt: utc(c.LastDeliveryAt),
+		KeepForms: c.KeepForms, CreatedAt: c.CreatedAt.UTC(), DisconnectedAt: utc(c.DisconnectedAt), LastDeliveryAt: utc(c.LastDeliveryAt),
 	}
 	if c.Owner.ExternalID != "" {
 		out.Owner = &ownerJSON{Name: c.Owner.Name, Email: orNull(c.Owner.Email), Organization: orNull(c.Owner.Organization)}

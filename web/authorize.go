@@ -84,6 +84,7 @@ var actions = map[string]access.Action{
 	"POST /connections/:id/rotate":     access.ManageConnections,
 	"POST /connections/:id/finish":     access.ManageConnections,
 	"POST /connections/:id/abandon":    access.ManageConnections,
+	"POST /connections/:id/forms":      access.ManageConnections,
 	"GET /connections/:id/disconnect":  access.ManageConnections,
 	"POST /connections/:id/disconnect": access.ManageConnections,
 

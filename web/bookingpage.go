@@ -37,6 +37,8 @@ type bookingPageView struct {
 	// CanceledBy is the transition that canceled it; nil while it is not, and where
 	// the timeline does not reach back so far.
 	CanceledBy *booking.TransitionView
+	// Forms are what its client told at the provider; nil for nothing kept.
+	Forms *formsView
 	// Accepted is who accepted that it overlaps; nil for nobody.
 	Accepted *acceptance
 
@@ -216,6 +218,9 @@ func (s *server) bookingPage(c echo.Context) error {
 			return err
 		}
 		v.Accepted = newAcceptance(notes[b.ID], v.actors, who.language)
+	}
+	if v.Forms, err = s.formsOf(c, b, q); err != nil {
+		return err
 	}
 	if v.Timeline, v.More, err = s.timeline(ctx, b.ID); err != nil {
 		return err

@@ -294,7 +294,7 @@ func connectWorld(t *testing.T) (*world, *connector) {
 	k := &connector{records: r, apps: []string{"calendly", "acuity"}}
 	w := newWorld(t, r, nil, func(d *web.Deps) {
 		k.now, k.sessions = d.Now, d.Sessions
-		d.Connect, d.Senders = k, r
+		d.Connect, d.Senders, d.Forms = k, r, r
 		d.Providers = map[string]providers.Provider{
 			"generic": house{}, "calendly": api{name: "calendly", base: "https://api.calendly.com"},
 			"calcom": api{name: "calcom", base: "https://api.cal.com/v2"}, "acuity": ownKey{api{name: "acuity", base: "https://acuityscheduling.com"}},
@@ -307,3 +307,5 @@ func connectWorld(t *testing.T) (*world, *connector) {
 type ownKey struct{ api }
 
 func (ownKey) SignsWithAPIKey() {}
+
+func (ownKey) TellsForms() {}

@@ -144,6 +144,10 @@ type connectionPageView struct {
 	// ByHand says that a new secret has to be entered at the provider; Fixed that
 	// the secret is not ours to change.
 	ByHand, Fixed bool
+	// TellsForms says that its provider has intake forms, which may be kept, for
+	// KeepDays; 0 for ever.
+	TellsForms bool
+	KeepDays   int
 	// Day is from when an import begins, as it stands in its form.
 	Day    string
 	Errors map[string]string
@@ -197,6 +201,7 @@ func (s *server) showConnection(c echo.Context, status int, id uuid.UUID, v conn
 		compare := newRunView(s.Providers[conn.Provider], *v.Compared, who)
 		v.Compare = &compare
 	}
+	v.TellsForms, v.KeepDays = s.tellsForms(conn.Provider) || conn.KeepForms, keptDays(s.FormsKept)
 	if conn.DisconnectedAt == nil {
 		v.Unreached = s.unreached(conn.Provider)
 	}

@@ -37,7 +37,7 @@ func connecting() map[string][]string {
 		"health": states, "health.help": states, "down": {string(providers.StateFailing), string(providers.StateNeedsSignIn)},
 		"trouble": causes, "remedy": causes,
 		"run.cause":     {"asked", "connected", "reconnected", "outage", "periodic", "registered"},
-		"done":          {"connected", "reconnected", "checked", "comparing", "importing", "stopped", "rotated", "rotated_over", "finished", "abandoned", "disconnected", "disconnected_already"},
+		"done":          {"connected", "reconnected", "checked", "comparing", "importing", "stopped", "rotated", "rotated_over", "finished", "abandoned", "disconnected", "disconnected_already", "forms_kept", "forms_dropped"},
 		"connect.needs": all, "connect.what": all, "connect.lead": all, "byhand.where": all,
 		"hop": {
 			string(account.HopAddress), string(account.HopConnect), string(account.HopTLS), string(account.HopPost), string(account.HopAnswer),

@@ -262,6 +262,14 @@ func (g guarded) ReceiptBody(ctx context.Context, id uuid.UUID) ([]byte, error) 
 	return g.all.ReceiptBody(ctx, id)
 }
 
+// Forms tell of people in ways that nothing takes out.
+func (g guarded) Forms(ctx context.Context, bookingID uuid.UUID) (booking.KeptForms, error) {
+	if scope := scopeOf(ctx); scope.Limited || scope.Hides() {
+		return booking.KeptForms{}, booking.ErrNotFound
+	}
+	return g.all.Forms(ctx, bookingID)
+}
+
 func (g guarded) Copies(ctx context.Context, receiptID uuid.UUID) ([]booking.Copy, error) {
 	if err := g.seesReceipt(ctx, receiptID); err != nil {
 		return nil, err

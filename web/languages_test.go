@@ -122,7 +122,7 @@ func TestMessagesAreUsed(t *testing.T) {
 	for _, field := range []string{
 		"username", "password", "timezone", "language", "message", "name", "zone", "into", "from", "identity", "resource", "connection_name", "day", "key", "user", "api_url", "account", "reason",
 		"first_weekday", "appearance", "role", "resources", "sees", "token_name", "scope",
-		"feed_name", "level", "status", "provider", "other", "to", "channel", "least", "alert_mail", "alert_slack",
+		"feed_name", "level", "status", "provider", "other", "to", "channel", "least", "alert_mail", "alert_slack", "understood",
 	} {
 		need("invalid."+field, "a form")
 	}
@@ -201,7 +201,7 @@ func closedSets() map[string][]string {
 			"was", "name", "role", "with", "purpose", "provider", "reason", "format", "scope", "from", "to", "text", "booking_id", "connection_id", "resource_id", "outcome",
 			"show", "actor", "accepted", "within_provider", "zone", "into", "webhook", "failed_at", "resources", "username", "limited", "resource", "booking",
 			"dry_run", "refetch", "connection", "kind", "status", "receipts", "found", "ok", "affected", "because", "names", "phones", "intact", "transitions",
-			"head", "bookings", "seats", "effects", "values",
+			"head", "bookings", "seats", "effects", "forms", "values",
 		},
 		"replay.count":     {"changed", "wouldchange", "unchanged", "still_failed", "asked", "need_refetch", "open", "gone"},
 		"replay.help":      {"changed", "wouldchange", "unchanged", "still_failed", "asked", "need_refetch", "open", "gone"},

@@ -71,6 +71,7 @@ func (s *server) routes(e *echo.Echo) error {
 	e.POST("/connections/:id/rotate", s.rotateConnection, signedIn...)
 	e.POST("/connections/:id/finish", s.finishRotation, signedIn...)
 	e.POST("/connections/:id/abandon", s.abandonRotation, signedIn...)
+	e.POST("/connections/:id/forms", s.keepForms, signedIn...)
 	e.GET("/connections/:id/disconnect", s.disconnectPage, signedIn...)
 	e.POST("/connections/:id/disconnect", s.disconnectConnection, signedIn...)
 	e.GET("/resources", s.resourcesPage, signedIn...)

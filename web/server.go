@@ -25,6 +25,7 @@ type Records interface {
 	auditRecords
 	receiptRecords
 	connectionRecords
+	formRecords
 	blockRecords
 	calendarRecords
 	peopleRecords
@@ -133,6 +134,9 @@ type Deps struct {
 	Effects  Effects
 	Connect  Connector
 	Senders  SenderStore
+	Forms    FormKeeper
+	// FormsKept is how long intake forms are kept after they were told last; 0 for ever.
+	FormsKept time.Duration
 	// Resources lists for people what can be booked, and changes it.
 	Resources Resources
 	Overlaps  Overlaps
@@ -180,6 +184,7 @@ func (d *Deps) validate() error {
 	need(d.Effects != nil, "Effects")
 	need(d.Connect != nil, "Connect")
 	need(d.Senders != nil, "Senders")
+	need(d.Forms != nil, "Forms")
 	need(d.Resources != nil, "Resources")
 	need(d.Overlaps != nil, "Overlaps")
 	need(d.Replays != nil, "Replays")

@@ -44,6 +44,7 @@ type records struct {
 	blocks      []booking.BlockView
 	runs        []booking.Run
 	drifts      []booking.Drift
+	forms       map[uuid.UUID]booking.KeptForms
 
 	former []booking.FormerPlace
 
@@ -244,6 +245,24 @@ func (r *records) ReceiptBody(_ context.Context, id uuid.UUID) ([]byte, error) {
 	return r.bodies[id], nil
 }
 
+func (r *records) Forms(_ context.Context, id uuid.UUID) (booking.KeptForms, error) {
+	f, kept := r.forms[id]
+	if !kept {
+		return f, booking.ErrNotFound
+	}
+	return f, nil
+}
+
+func (r *records) KeepForms(ctx context.Context, id uuid.UUID, keep bool, _ access.By) (int64, error) {
+	c, err := r.Connection(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	c.KeepForms = keep
+	r.put(c)
+	return 0, nil
+}
+
 func (r *records) Copies(_ context.Context, id uuid.UUID) ([]booking.Copy, error) {
 	return r.copies[id], nil
 }
@@ -364,7 +383,7 @@ func newWorld(t *testing.T, r *records, take intake, change ...func(*web.Deps)) 
 	deps := web.Deps{
 		Log: slog.New(slog.NewJSONHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: w.clock.now,
 		Records: r, Accounts: w.accounts, Intake: take, Metrics: w.metrics, Effects: &effects{records: r}, Resources: &registry{records: r}, Overlaps: &overlaps{records: r}, Replays: w.replays, Alerts: w.alerts, Trier: w.alerts, Feeds: w.feeds, Revisions: r.revisions, Live: web.NewLive(r, slog.New(slog.DiscardHandler)),
-		Connect: &connector{records: r, now: w.clock.now}, Senders: r,
+		Connect: &connector{records: r, now: w.clock.now}, Senders: r, Forms: r, FormsKept: 90 * 24 * time.Hour,
 		Providers: map[string]providers.Provider{"generic": house{}, "calendly": house{}},
 		EmailKey:  func(string) string { return "hmac" }, Sessions: w.store.shelf,
 		PublicURL: &url.URL{Scheme: "http", Host: "slots.example"}, Zone: jakarta, Version: "test",

@@ -35,6 +35,7 @@ func TestMay(t *testing.T) {
 		{ReplayDeliveries, [5]bool{false, false, true, true, true}},
 		// A raw body has the phone number in it.
 		{ReadRawBodies, [5]bool{false, false, true, false, true}},
+		{ReadForms, [5]bool{false, false, true, false, true}},
 		{ExportAudit, [5]bool{false, false, true, true, true}},
 		{ReadAdminLog, [5]bool{false, false, true, true, true}},
 		{ManageConnections, [5]bool{false, false, false, false, true}},

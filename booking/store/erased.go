@@ -80,7 +80,7 @@ func (p people) inForms(f *booking.Forms) bool {
 		return false
 	}
 	text := []byte(f.Notes)
-	for _, form := range f.Forms {
+	for _, form := range f.Filled {
 		text = append(append(text, '\n'), form.Name...)
 		for _, field := range form.Fields {
 			text = append(append(append(append(text, '\n'), field.Name...), '\n'), field.Value...)

@@ -40,7 +40,7 @@ func onClinics(t *testing.T, f func(*testing.T, *clinic)) {
 
 // said is what a client told.
 func said(text string) *booking.Forms {
-	return &booking.Forms{Notes: "Bring the X-ray", Forms: []booking.Form{{Name: "Intake", Fields: []booking.FormField{{Name: "Medication", Value: text}}}}}
+	return &booking.Forms{Notes: "Bring the X-ray", Filled: []booking.Form{{Name: "Intake", Fields: []booking.FormField{{Name: "Medication", Value: text}}}}}
 }
 
 // told is a post about a booking, as of a minute, with what was told.
@@ -121,7 +121,7 @@ func TestFormsAreKeptOnRequest(t *testing.T) {
 		}
 		c.ApplyPosts(t, c.told("first", 3, said("warfarin")))
 		got := c.kept(t, "first")
-		if got == nil || got.Notes != "Bring the X-ray" || got.Forms.Forms[0].Fields[0] != (booking.FormField{Name: "Medication", Value: "warfarin"}) || got.ToldAt.IsZero() {
+		if got == nil || got.Notes != "Bring the X-ray" || got.Filled[0].Fields[0] != (booking.FormField{Name: "Medication", Value: "warfarin"}) || got.ToldAt.IsZero() {
 			t.Fatalf("kept is %+v", got)
 		}
 		var sealed []byte
@@ -130,7 +130,7 @@ func TestFormsAreKeptOnRequest(t *testing.T) {
 		}
 		// Asked earlier and come later: it is older.
 		c.ApplyPosts(t, c.told("first", 2, said("aspirin")))
-		if got := c.kept(t, "first"); got.Forms.Forms[0].Fields[0].Value != "warfarin" {
+		if got := c.kept(t, "first"); got.Filled[0].Fields[0].Value != "warfarin" {
 			t.Errorf("an older answer made it %+v", got)
 		}
 		// Nothing said is not the same as nothing told.
@@ -142,7 +142,7 @@ func TestFormsAreKeptOnRequest(t *testing.T) {
 		read := c.told("first", 5, said("none"))
 		read.Read = true
 		c.ApplyPosts(t, read)
-		if got := c.kept(t, "first"); got.Forms.Forms[0].Fields[0].Value != "none" {
+		if got := c.kept(t, "first"); got.Filled[0].Fields[0].Value != "none" {
 			t.Errorf("a reading made it %+v", got)
 		}
 		c.ApplyPosts(t, c.told("first", 6, &booking.Forms{}))

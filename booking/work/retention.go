@@ -7,6 +7,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"slotkeeper/booking"
+	"slotkeeper/providers"
 )
 
 // RetentionStore is what retention needs of booking/store.
@@ -34,8 +35,19 @@ func (*retainer) Timeout(*river.Job[retainArgs]) time.Duration { return retentio
 
 func (r *retainer) Work(ctx context.Context, _ *river.Job[retainArgs]) error {
 	o := r.queue.opts
-	run, err := o.Store.Retain(ctx, o.Keep, o.Now(), func(ctx context.Context) error {
-		timer := time.NewTimer(o.Tempo.Wait(breath))
+	run, err := o.Store.Retain(ctx, o.Keep, o.Now(), breathe(o.Tempo))
+	if err != nil {
+		return err
+	}
+	o.Log.InfoContext(ctx, "retention done", "bodies", run.Bodies, "snapshots", run.Snapshots, "forms", run.Forms, "deliveries", run.Deliveries,
+		"sessions", run.Sessions, "links", run.Links, "reads", run.Reads)
+	return nil
+}
+
+// breathe lets others in between two batches.
+func breathe(tempo providers.Tempo) func(context.Context) error {
+	return func(ctx context.Context) error {
+		timer := time.NewTimer(tempo.Wait(breath))
 		defer timer.Stop()
 		select {
 		case <-timer.C:
@@ -43,13 +55,7 @@ func (r *retainer) Work(ctx context.Context, _ *river.Job[retainArgs]) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-	})
-	if err != nil {
-		return err
 	}
-	o.Log.InfoContext(ctx, "retention done", "bodies", run.Bodies, "snapshots", run.Snapshots, "forms", run.Forms, "deliveries", run.Deliveries,
-		"sessions", run.Sessions, "links", run.Links, "reads", run.Reads)
-	return nil
 }
 
 // retention is the periodic job. A restart does not bring it forward by much: it

@@ -297,7 +297,8 @@ type connectionJSON struct {
 	State string `json:"state"`
 	// DownSince is when it began to fail; null while it works.
 	DownSince      *time.Time `json:"down_since"`
-	Failures       int        `json:"failures"` // in a row
+	KeepForms      bool       `json:"keep_forms"` // intake forms and notes of its bookings
+	Failures       int        `json:"failures"`   // in a row
 	LastDeliveryAt *time.Time `json:"last_delivery_at"`
 	// Owner is whose account it is, as far as it was asked.
 	Owner         string   `json:"owner,omitempty"`
@@ -311,7 +312,7 @@ func (c *cli) connectionJSON(conn providers.Connection) connectionJSON {
 		ID: conn.ID, Provider: conn.Provider, Name: conn.Name, APIBase: conn.APIBase,
 		WebhookURL:   conn.WebhookURL(c.cfg.publicURL),
 		Disconnected: conn.DisconnectedAt != nil, Subscribed: conn.Subscription == providers.Registered,
-		State: string(conn.State(c.now())), Owner: cmp.Or(conn.Owner.Name, conn.Owner.Email), Failure: conn.Health.Failure,
+		KeepForms: conn.KeepForms, State: string(conn.State(c.now())), Owner: cmp.Or(conn.Owner.Name, conn.Owner.Email), Failure: conn.Health.Failure,
 		DownSince: conn.DownSince(), Failures: conn.Health.Failures, LastDeliveryAt: conn.LastDeliveryAt,
 	}
 }

@@ -14,8 +14,8 @@ import (
 )
 
 func (c *cli) connectionsCommand() *cobra.Command {
-	return group("connections", "List connections, compare them with their providers, change their secrets, end them",
-		c.connectionsList(), c.connectionsTest(), c.connectionsSync(), c.connectionsBackfill(), c.connectionsStop(), c.connectionsRotate(), c.connectionsDisconnect())
+	return group("connections", "List connections, compare them with their providers, change their secrets and what is kept of them, end them",
+		c.connectionsList(), c.connectionsTest(), c.connectionsSync(), c.connectionsBackfill(), c.connectionsStop(), c.connectionsRotate(), c.connectionsForms(), c.connectionsDisconnect())
 }
 
 func (c *cli) connectionsList() *cobra.Command {

@@ -25,6 +25,7 @@ type engine struct {
 	queue    *work.Queue
 	accounts *account.Accounts
 	replays  *work.Replays
+	forms    *work.Forms
 	client   *http.Client
 }
 
@@ -42,6 +43,7 @@ func (c *cli) newEngine(inst *installation, log *slog.Logger, in intake.Options,
 		Now:  c.now, Log: log, Tempo: tempo,
 		Wake: func(ctx context.Context, run uuid.UUID) error { return e.queue.WakeRun(ctx, run) },
 	})
+	e.forms = &work.Forms{Store: inst.store, Providers: e.adapters, Now: c.now, Tempo: tempo}
 	effects.Cancel = e.accounts.Cancel
 	e.replays = work.NewReplays(work.ReplayOptions{
 		Store: inst.store, Intake: e.intake, Providers: e.adapters, EmailKey: inst.emailKey, Now: c.now, Log: log, Tempo: tempo,

@@ -37,7 +37,7 @@ func formsOf(answer providers.Value, c providers.Connection) *booking.Forms {
 			one.Fields = append(one.Fields, booking.FormField{Name: r.text(v.Get("name")), Value: r.text(v.Get("value"))})
 		}
 		if one.Name != "" || len(one.Fields) > 0 {
-			r.out.Forms = append(r.out.Forms, one)
+			r.out.Filled = append(r.out.Filled, one)
 		}
 	}
 	return &r.out
