@@ -5,13 +5,16 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"slotkeeper/migrations/migratetest"
 	"slotkeeper/providers/apitest"
 )
 
@@ -243,4 +246,43 @@ func (d *day) caughtUp(t *testing.T) {
 	}
 	t.Logf("%d appointments and %d other posts caught up within %s of the wall; %d were sent again; receipts %v",
 		len(d.Appointments()), len(d.acked), took.Round(time.Millisecond), d.again.Load(), left)
+}
+
+// TestTwoInstancesBehindOneAddress: each process keeps Acuity's limits by itself, so
+// that two behind one address ask too often together. Acuity refuses some, both pause,
+// and nothing is lost: every appointment comes in.
+func TestTwoInstancesBehindOneAddress(t *testing.T) {
+	t.Parallel()
+	long(t)
+	const appointments, tempo = 120, 2
+	s := newStudioAt(t, migratetest.EmptyPostgres(t), tempo)
+	other := s.second(t)
+	began := time.Now()
+	for n := range appointments {
+		_, posts, err := s.Book(visitor, 1, 1, monday.Add(time.Duration(n)*time.Hour))
+		must(t, err)
+		for _, p := range posts {
+			if n%2 == 1 {
+				p.URL = strings.Replace(p.URL, s.url, other.url, 1)
+			}
+			s.deliverAll(t, []apitest.Post{p})
+		}
+	}
+	s.settled(t)
+	refused := 0
+	for _, r := range s.Requests() {
+		if r.Status == http.StatusTooManyRequests {
+			refused++
+		}
+	}
+	t.Logf("%d appointments in %s, %d requests, %d refused", appointments, time.Since(began).Round(100*time.Millisecond), s.Count("/appointments"), refused)
+	active := 0
+	for _, b := range api[bookingItem](t, s.server, s.token, "bookings") {
+		if b.Status == "active" {
+			active++
+		}
+	}
+	if active != appointments {
+		t.Errorf("%d of %d appointments are active", active, appointments)
+	}
 }

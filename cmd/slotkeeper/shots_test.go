@@ -75,7 +75,7 @@ func (b *browser) shoot(file string, width int64) {
 }
 
 // messageKey is what a page shows of a text that it has not.
-var messageKey = regexp.MustCompile(`\b(calendar|booking|audit|alerts?|level|channel|signin|link|settings|connections?|feeds?|resources?|problem|reason|why|kind|event|receipt|outcome|column|layout|nav|deliveries|conflicts|cancel|users?|tokens|sessions|adminlog|effects?|run|drift|health|keys|merge|split|unmapped|rotate|byhand|live)\.[a-z_]+\b`)
+var messageKey = regexp.MustCompile(`\b(calendar|booking|audit|alerts?|level|channel|signin|link|settings|connections?|feeds?|resources?|problem|reason|why|kind|event|receipt|outcome|column|layout|nav|deliveries|conflicts|cancel|users?|tokens|sessions|adminlog|effects?|run|drift|health|keys|merge|split|unmapped|rotate|byhand|forms|live)\.[a-z_]+\b`)
 
 // speaksOnly fails the test for what the page says in another language, and for keys
 // of texts.
