@@ -150,7 +150,7 @@ func TestIntakeForms(t *testing.T) {
 				t.Errorf("%s is taken", what)
 			}
 		}
-		desk := s.server.connect(t, "generic")
+		desk := s.connect(t, "generic")
 		if complaint := s.refuses(t, "connections", "forms", desk.id.String(), "--keep"); !strings.Contains(complaint, "no intake forms") {
 			t.Errorf("of a generic one: %s", complaint)
 		}

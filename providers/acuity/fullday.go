@@ -34,7 +34,8 @@ type dayReader struct {
 // readDay reads what can be read of a day.
 func readDay(ctx context.Context, a *api, date string) (*dayReader, error) {
 	r := &dayReader{api: a, date: date, at: map[string]int{}}
-	return r, r.read(ctx, "", "")
+	err := r.read(ctx, "", "")
+	return r, err
 }
 
 // read reads those of a calendar and a type, "" being any. Of a full list it asks
