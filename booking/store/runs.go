@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -62,24 +63,30 @@ func (r runRow) toDomain() booking.Run {
 // BeginRun keeps a new run, or finds the one of its kind that is under way: there
 // is one at a time for a connection.
 func (s *Store) BeginRun(ctx context.Context, r booking.Run) (booking.Run, error) {
-	row := runFromDomain(r)
-	var rows []runRow
-	err := s.inTx(ctx, func(tx *gorm.DB) error {
-		// The conflict is with a partial index, whose condition stands in the text.
-		insert := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
-		if insert.Error != nil {
-			return insert.Error
+	for range beginTries {
+		row := runFromDomain(r)
+		var rows []runRow
+		err := s.inTx(ctx, func(tx *gorm.DB) error {
+			// The conflict is with a partial index, whose condition stands in the text.
+			insert := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
+			if insert.Error != nil {
+				return insert.Error
+			}
+			return tx.Where("connection_id = ? AND kind = ? AND status = 'running'", r.ConnectionID, r.Kind).Find(&rows).Error
+		})
+		if err != nil {
+			return r, err
 		}
-		return tx.Where("connection_id = ? AND kind = ? AND status = 'running'", r.ConnectionID, r.Kind).Find(&rows).Error
-	})
-	if err != nil {
-		return r, err
+		if len(rows) > 0 {
+			return rows[0].toDomain(), nil
+		}
+		// The one that was under way has ended since: this one can begin.
 	}
-	if len(rows) == 0 {
-		return r, booking.ErrNotFound
-	}
-	return rows[0].toDomain(), nil
+	return r, fmt.Errorf("store: a run of connection %s does not begin: others do and end: %w", r.ConnectionID, booking.ErrUnavailable)
 }
+
+// beginTries is how often a run may be kept from beginning by one that ends at once.
+const beginTries = 10
 
 // ClaimRun takes a run for its next page. It is false when somebody else has it, or
 // it has ended.

@@ -344,6 +344,7 @@ func TestCancelAGroup(t *testing.T) {
 				t.Errorf("%s is %s after the webhook", who, b.Status)
 			}
 		}
+		until(t, "the effect is counted", func() bool { return seen.of(booking.EffectDone) > 0 })
 		if seen.of(booking.EffectDone) != 1 || seen.of(booking.EffectFailed) == 0 || seen.of(booking.EffectDead) > 0 {
 			t.Errorf("outcomes %v", seen.all)
 		}
@@ -383,7 +384,10 @@ func TestCancelIsRefused(t *testing.T) {
 		if _, err := d.RetryEffect(t.Context(), e.ID, entry()); err != nil {
 			t.Fatal(err)
 		}
-		if done := d.waitFor(t, e, booking.EffectDone); done.Attempts != 2 || done.Tries() != 1 {
+		done := d.waitFor(t, e, booking.EffectDone)
+		// It is counted after it is noted.
+		until(t, "the effect is counted", func() bool { return seen.of(booking.EffectDone) > 0 })
+		if done.Attempts != 2 || done.Tries() != 1 {
 			t.Errorf("%+v", done)
 		}
 	})
@@ -468,6 +472,7 @@ func TestTwoProcessesCancel(t *testing.T) {
 				t.Errorf("%d attempts", done.Attempts)
 			}
 		}
+		until(t, "all are counted", func() bool { return seen.of(booking.EffectDone)+also.of(booking.EffectDone) >= many })
 		if len(all) != many || s.cancels() != many || seen.of(booking.EffectDone)+also.of(booking.EffectDone) != many {
 			t.Errorf("%d effects, %d calls, done %d and %d", len(all), s.cancels(), seen.of(booking.EffectDone), also.of(booking.EffectDone))
 		}
