@@ -34,7 +34,7 @@ func NewAlertTexts(records alertRecords, zone *time.Location) (*AlertTexts, erro
 	if err != nil {
 		return nil, err
 	}
-	return &AlertTexts{all, records, named(zone)}, nil
+	return &AlertTexts{all, records, NamedZone(zone)}, nil
 }
 
 // Text is what a notice says in a language. The link begins with a slash.

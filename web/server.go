@@ -218,7 +218,7 @@ func New(deps Deps) (http.Handler, error) {
 	if err := deps.validate(); err != nil {
 		return nil, err
 	}
-	deps.Zone = named(deps.Zone)
+	deps.Zone = NamedZone(deps.Zone)
 	files, err := embeddedFiles()
 	if err != nil {
 		return nil, err

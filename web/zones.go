@@ -74,10 +74,10 @@ func loadZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// named is the zone under its IANA name. The machine's own zone is called Local
+// NamedZone is the zone under its IANA name. The machine's own zone is called Local
 // when it was read from /etc/localtime, which is a link to the zone's file; when
 // that says nothing it is UTC, since nobody could be told which zone it is.
-func named(zone *time.Location) *time.Location {
+func NamedZone(zone *time.Location) *time.Location {
 	if zone.String() != "Local" {
 		return zone
 	}

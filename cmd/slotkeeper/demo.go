@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,54 +28,64 @@ The bookings come in as they would from outside: signed deliveries are posted to
 the running server, some of them twice, some late. The directory is removed at
 the end. No database URL or key of yours is used.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			dir, err := os.MkdirTemp("", "slotkeeper-demo-")
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-			c.cfg.DataDir, c.cfg.DatabaseURL, c.cfg.SecretKey = dir, "", base64.StdEncoding.EncodeToString(vault.NewKey())
-			// The invented deliveries go to this server, whatever stands in front of yours.
-			c.cfg.PublicURL = ""
-			if c.cfg.publicURL, err = c.cfg.public(); err != nil {
-				return err
-			}
-			ac, err := c.playAcuity(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, ac.Close()) }()
-			cal, err := c.playCalcom(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, cal.Close()) }()
-			if c.cfg.private, err = demoHosts(ac.URL(), cal.URL()); err != nil {
-				return err
-			}
-			c.patience = 0
-			return c.with(cmd.Context(), func(inst *installation) error {
-				return c.serve(cmd.Context(), inst, slog.New(slog.DiscardHandler), func(ctx context.Context) error {
-					if err := c.tellAcuity(ctx, inst, ac); err != nil {
-						return err
-					}
-					go keepTelling(ctx, ac)
-					return c.tell(ctx, inst, cal)
-				})
-			})
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.demo(cmd.Context(), func(context.Context, *installation) error { return nil })
 		},
 	}
 }
 
+// demo serves the clinic until ctx ends; told is called when its story was told.
+func (c *cli) demo(ctx context.Context, told func(context.Context, *installation) error) (err error) {
+	dir, err := os.MkdirTemp("", "slotkeeper-demo-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	c.cfg.DataDir, c.cfg.DatabaseURL, c.cfg.SecretKey = dir, "", base64.StdEncoding.EncodeToString(vault.NewKey())
+	// The invented deliveries go to this server, whatever stands in front of yours.
+	c.cfg.PublicURL = ""
+	if c.cfg.publicURL, err = c.cfg.public(); err != nil {
+		return err
+	}
+	// The clinic is where this machine is, so that its hours are those of a day here.
+	days := newDemoDays(c.now(), web.NamedZone(c.zone))
+	ac, err := c.playAcuity(ctx, days.after.zone())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, ac.Close()) }()
+	cal, err := c.playCalcom(ctx, days.later)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cal.Close()) }()
+	if c.cfg.private, err = demoHosts(ac.URL(), cal.URL()); err != nil {
+		return err
+	}
+	c.patience = 0
+	return c.with(ctx, func(inst *installation) error {
+		return c.serve(ctx, inst, slog.New(slog.DiscardHandler), func(ctx context.Context) error {
+			if err := c.tellAcuity(ctx, inst, ac, days.after); err != nil {
+				return err
+			}
+			go keepTelling(ctx, ac)
+			if err := c.tell(ctx, inst, cal, days); err != nil {
+				return err
+			}
+			return told(ctx, inst)
+		})
+	})
+}
+
 // tell posts the demo's story to the running server and prints the way in.
-func (c *cli) tell(ctx context.Context, inst *installation, cal *calcomtest.Server) error {
+func (c *cli) tell(ctx context.Context, inst *installation, cal *calcomtest.Server, days demoDays) error {
 	conns, err := c.demoConnections(ctx, inst)
 	if err != nil {
 		return err
 	}
 	all := adapters(&c.cfg)
 	counts := map[string]int{}
-	for _, p := range demoStory(c.now().In(time.Local)) {
+	for _, p := range demoStory(days) {
 		conn := conns[p.provider]
 		url := conn.WebhookURL(c.cfg.publicURL)
 		for range 1 + p.copies {

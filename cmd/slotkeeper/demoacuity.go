@@ -22,8 +22,8 @@ const (
 )
 
 // playAcuity serves the stand-in.
-func (c *cli) playAcuity(ctx context.Context) (*acuitytest.Server, error) {
-	ac := acuitytest.New(acuitytest.Options{UserID: demoAcuityUser, APIKey: demoAcuityKey, Now: c.now})
+func (c *cli) playAcuity(ctx context.Context, zone string) (*acuitytest.Server, error) {
+	ac := acuitytest.New(acuitytest.Options{UserID: demoAcuityUser, APIKey: demoAcuityKey, Timezone: zone, Now: c.now})
 	if err := ac.Start(ctx); err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (c *cli) playAcuity(ctx context.Context) (*acuitytest.Server, error) {
 
 // tellAcuity connects the stand-in and books at it: an hour that is moved, a
 // class of two, and one that is canceled. It returns when all was fetched.
-func (c *cli) tellAcuity(ctx context.Context, inst *installation, ac *acuitytest.Server) error {
+func (c *cli) tellAcuity(ctx context.Context, inst *installation, ac *acuitytest.Server, day demoDay) error {
 	conn, _, err := c.newConnection(acuity.Name, "Harbour Clinic on Acuity", ac.APIBase(), func(conn *providers.Connection) error {
 		conn.API.User, conn.Secrets.Current = demoAcuityUser, demoAcuityKey
 		return nil
@@ -44,7 +44,7 @@ func (c *cli) tellAcuity(ctx context.Context, inst *installation, ac *acuitytest
 		return err
 	}
 	ac.AddHook(acuitytest.Hook{URL: conn.WebhookURL(c.cfg.publicURL), Key: demoAcuityKey})
-	posts, err := bookAtAcuity(ac, demoDay{day: c.now().In(time.Local).AddDate(0, 0, 2), now: c.now()})
+	posts, err := bookAtAcuity(ac, day)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func keepTelling(ctx context.Context, ac *acuitytest.Server) {
 }
 
 func bookAtAcuity(ac *acuitytest.Server, d demoDay) ([]apitest.Post, error) {
-	ac.AddCalendar(acuitytest.Calendar{ID: 1, Name: theo.name, Email: theo.email, Timezone: "Europe/Berlin"})
+	ac.AddCalendar(acuitytest.Calendar{ID: 1, Name: theo.name, Email: theo.email, Timezone: d.zone()})
 	ac.AddType(acuitytest.Type{ID: 1, Name: "Physiotherapy", Minutes: 50})
 	ac.AddType(acuitytest.Type{ID: 2, Name: "Pilates", Minutes: 60, ClassSize: 8})
 	var out []apitest.Post
@@ -82,7 +82,7 @@ func bookAtAcuity(ac *acuitytest.Server, d demoDay) ([]apitest.Post, error) {
 		return err
 	}
 	book := func(first, last string, typeID int64, at time.Time) (int64, error) {
-		who := acuitytest.Client{FirstName: first, LastName: last, Email: person(first + " " + last), Timezone: "Europe/Berlin"}
+		who := acuitytest.Client{FirstName: first, LastName: last, Email: person(first + " " + last), Timezone: d.zone()}
 		id, posts, err := ac.Book(who, typeID, 1, at)
 		return id, add(posts, err)
 	}
@@ -102,17 +102,18 @@ func bookAtAcuity(ac *acuitytest.Server, d demoDay) ([]apitest.Post, error) {
 	if _, err := book("Nadia", "Rahman", 1, d.at(11, 0)); err != nil {
 		return nil, err
 	}
-	gone, err := book("Oscar", "Lind", 1, d.at(15, 0))
+	gone, err := book("Ama", "Owusu", 1, d.at(15, 0))
 	if err != nil {
 		return nil, err
 	}
-	return out, add(ac.Cancel(gone, true))
+	return out, add(ac.Cancel(gone, false))
 }
 
-// untilSettled waits until nothing of the demo is queued, but not for long.
+// untilSettled waits until nothing of the demo is queued, but not for long: the
+// calendar shows what comes later when it comes.
 func untilSettled(ctx context.Context, inst *installation) error {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
+	enough := time.NewTimer(20 * time.Second)
+	defer enough.Stop()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -122,7 +123,9 @@ func untilSettled(ctx context.Context, inst *installation) error {
 		}
 		select {
 		case <-ctx.Done():
-			return nil // the calendar will show it when it comes
+			return nil
+		case <-enough.C:
+			return nil
 		case <-tick.C:
 		}
 	}

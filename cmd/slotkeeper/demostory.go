@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"slotkeeper/calendar"
 )
 
 // demoPost is a delivery of the demo: a body as its provider writes it, and how
@@ -22,12 +24,47 @@ var (
 
 type demoHost struct{ name, email, id string }
 
-// demoDay builds the story's bodies around one day; at is minutes after
-// midnight there, said is minutes before now.
+// demoDays are the days of the story: those on which the clinic is open, Monday to
+// Friday, around now, in its zone. All are counted from one instant: a demo that is started at midnight
+// would else have the two sides of a double booking on two days.
+type demoDays struct {
+	last, next, after, later demoDay
+}
+
+func newDemoDays(now time.Time, zone *time.Location) demoDays {
+	today := calendar.DateOf(now, zone)
+	day := func(n int) demoDay {
+		d := openDay(today, n)
+		return demoDay{day: time.Date(d.Year, d.Month, d.Day, 12, 0, 0, 0, zone), now: now}
+	}
+	return demoDays{last: day(-1), next: day(1), after: day(2), later: day(3)}
+}
+
+// openDay is the nth day after a date on which the clinic is open; of a negative n,
+// before it.
+func openDay(d calendar.Date, n int) calendar.Date {
+	by := 1
+	if n < 0 {
+		by, n = -1, -n
+	}
+	for n > 0 {
+		d = d.AddDays(by)
+		if d.Weekday() != time.Saturday && d.Weekday() != time.Sunday {
+			n--
+		}
+	}
+	return d
+}
+
+// demoDay builds the story's bodies around one day: at is an hour of it, ago is
+// minutes before now.
 type demoDay struct {
 	day time.Time
 	now time.Time
 }
+
+// zone is the name of the clinic's.
+func (d demoDay) zone() string { return d.day.Location().String() }
 
 func (d demoDay) at(hour, minute int) time.Time {
 	return time.Date(d.day.Year(), d.day.Month(), d.day.Day(), hour, minute, 0, 0, d.day.Location()).UTC()
@@ -39,9 +76,8 @@ func (d demoDay) ago(minutes int) time.Time {
 
 // demoStory is what happens at the clinic, in the order in which it arrives:
 // every way in which a naive handler goes wrong.
-func demoStory(now time.Time) []demoPost {
-	d := demoDay{day: now.AddDate(0, 0, 1), now: now}
-	next := demoDay{day: now.AddDate(0, 0, 2), now: now}
+func demoStory(days demoDays) []demoPost {
+	last, d, next := days.last, days.next, days.after
 	var out []demoPost
 	say := func(provider string, copies int, body map[string]any) {
 		b, err := json.Marshal(body)
@@ -73,20 +109,30 @@ func demoStory(now time.Time) []demoPost {
 	// Requests that wait for the host.
 	say("calcom", 0, d.calcom("BOOKING_REQUESTED", "harbour-0002", "PENDING", 50, "Consultation", theo, "Mira Santoso", d.at(9, 0), d.at(9, 45)))
 	say("calcom", 0, next.calcom("BOOKING_CREATED", "harbour-0003", "ACCEPTED", 40, "Consultation", theo, "Budi Hartono", next.at(9, 30), next.at(10, 15)))
+	// Somebody who did not come: that is told when the time is over.
+	say("calcom", 0, last.calcom("BOOKING_CREATED", "harbour-0005", "ACCEPTED", demoWeek, "Consultation", theo, "Oscar Lind", last.at(15, 0), last.at(15, 45)))
+	say("calcom", 0, noShow("harbour-0005", "Oscar Lind", last.at(15, 45)))
 	// A no-show of a booking that nobody told of yet: it waits.
-	say("calcom", 0, map[string]any{
-		"triggerEvent": "BOOKING_NO_SHOW_UPDATED", "createdAt": iso(d.ago(30)),
-		"payload": map[string]any{
-			"message": "marked as no-show", "bookingUid": "harbour-0009",
-			"attendees": []any{map[string]any{"email": "unknown.guest@mail.example", "noShow": true}},
-		},
-	})
+	say("calcom", 0, noShow("harbour-0009", "Unknown Guest", last.at(17, 0)))
 	// The front desk's own system.
 	say("generic", 0, d.generic("invitee.created", "desk-1", 20, "Blood test", "Treatment room 2", "Ines Duarte", d.at(10, 0), d.at(10, 20)))
 	// An hour that Acuity has given away: the one that can be canceled from here.
 	say("calcom", 0, next.calcom("BOOKING_CREATED", "harbour-0004", "ACCEPTED", 18, "Consultation", theo, "Aiko Tanaka", next.at(11, 15), next.at(12, 0)))
 	say("generic", 0, next.generic("invitee.created", "desk-2", 15, "Blood test", "Treatment room 2", "Yusuf Demir", next.at(11, 0), next.at(11, 20)))
 	return out
+}
+
+// demoWeek is longer ago, in minutes, than the clinic was last open.
+const demoWeek = 7 * 24 * 60
+
+func noShow(uid, who string, at time.Time) map[string]any {
+	return map[string]any{
+		"triggerEvent": "BOOKING_NO_SHOW_UPDATED", "createdAt": iso(at),
+		"payload": map[string]any{
+			"message": "marked as no-show", "bookingUid": uid,
+			"attendees": []any{map[string]any{"email": person(who), "noShow": true}},
+		},
+	}
 }
 
 func iso(t time.Time) string { return t.Format("2006-01-02T15:04:05.000Z") }
@@ -116,8 +162,8 @@ func (d demoDay) calcom(trigger, uid, status string, ago int, title string, host
 		"payload": map[string]any{
 			"uid": uid, "title": title + " with " + who, "type": "visit", "status": status,
 			"startTime": iso(from), "endTime": iso(to), "seatsPerTimeSlot": nil,
-			"organizer": map[string]any{"name": host.name, "email": host.email, "timeZone": "Europe/Berlin"},
-			"attendees": []any{map[string]any{"name": who, "email": person(who), "timeZone": "Europe/Berlin"}},
+			"organizer": map[string]any{"name": host.name, "email": host.email, "timeZone": d.zone()},
+			"attendees": []any{map[string]any{"name": who, "email": person(who), "timeZone": d.zone()}},
 			"location":  "Harbour Street 12",
 		},
 	}
@@ -135,7 +181,7 @@ func (d demoDay) calendly(event, session, invitee string, ago int, title, who st
 	state := "active"
 	payload := map[string]any{
 		"uri": uri(session, invitee), "event": api + "/scheduled_events/harbour-" + session,
-		"name": who, "email": person(who), "timezone": "Europe/Berlin", "rescheduled": links["new_invitee"] != "",
+		"name": who, "email": person(who), "timezone": d.zone(), "rescheduled": links["new_invitee"] != "",
 		"created_at": micro(d.ago(ago + 30)), "updated_at": micro(d.ago(ago)), "old_invitee": nil, "new_invitee": nil,
 		"scheduled_event": map[string]any{
 			"uri": api + "/scheduled_events/harbour-" + session, "name": title, "status": "active",

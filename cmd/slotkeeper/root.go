@@ -24,6 +24,8 @@ type cli struct {
 	environment
 	cfg config
 	now func() time.Time
+	// zone is this machine's: whoever has chosen none sees times in it.
+	zone *time.Location
 	// patience is how long a server's lock on the embedded database is waited for; a
 	// server waits for commands for less, so that senders hear that it is busy.
 	patience time.Duration
@@ -34,7 +36,7 @@ const commandPatience = 30 * time.Second
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, env environment) int {
-	c := &cli{environment: env, now: func() time.Time { return time.Now().UTC() }, patience: commandPatience}
+	c := &cli{environment: env, now: func() time.Time { return time.Now().UTC() }, zone: time.Local, patience: commandPatience}
 	root := c.command() //nolint:contextcheck // commands take theirs from cobra
 	root.SetArgs(args)
 	root.SetIn(env.stdin)

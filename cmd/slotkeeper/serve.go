@@ -74,7 +74,7 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 	if err := metrics.Register(pools...); err != nil {
 		return err
 	}
-	texts, err := web.NewAlertTexts(inst.store, time.Local)
+	texts, err := web.NewAlertTexts(inst.store, c.zone)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 		Log: log, Now: c.now, Records: inst.store, Accounts: inst.accounts, Intake: e.intake, Effects: inst.store, Resources: inst.store, Overlaps: inst.store, Replays: e.replays, Alerts: inst.store, Trier: teller, Feeds: inst.feeds(), Revisions: inst.store.Revisions, Metrics: metrics, Live: live,
 		Connect: e.accounts, Senders: inst.store, Forms: e.forms, FormsKept: c.cfg.keep.Bodies,
 		Providers: e.adapters, EmailKey: inst.emailKey, Sessions: sessions, PublicURL: c.cfg.publicURL,
-		TrustedProxies: c.cfg.proxies, Zone: time.Local, Version: version(), MetricsElsewhere: c.cfg.AdminListen != "",
+		TrustedProxies: c.cfg.proxies, Zone: c.zone, Version: version(), MetricsElsewhere: c.cfg.AdminListen != "",
 	})
 	if err != nil {
 		return err
