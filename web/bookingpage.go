@@ -34,11 +34,9 @@ type bookingPageView struct {
 	Chain      []chainLink
 	Timeline   []timelineItem
 	More       bool // the timeline has older items
-	// CanceledBy is the transition that canceled it; nil while it is not, and where
-	// the timeline does not reach back so far.
-	CanceledBy *booking.TransitionView
 	// Forms are what its client told at the provider; nil for nothing kept.
 	Forms *formsView
+	Ended *ending // nil while it is not canceled
 	// Accepted is who accepted that it overlaps; nil for nobody.
 	Accepted *acceptance
 
@@ -226,7 +224,9 @@ func (s *server) bookingPage(c echo.Context) error {
 		return err
 	}
 	if b.Status == booking.Canceled {
-		v.CanceledBy = canceling(v.Timeline)
+		if v.Ended, err = s.ending(ctx, v, q, who.language); err != nil {
+			return err
+		}
 	}
 	if who.may(access.ReadRawBodies) {
 		if err := s.openPayload(c, v.Timeline, q); err != nil {

@@ -72,7 +72,7 @@ func TestMessagesAreUsed(t *testing.T) {
 			t.Errorf("%s asks for %s, which has no text", by, key)
 		}
 	}
-	sets := map[string]bool{"deed": true, "did": true, "signed": true, "signed.failed": true, "purpose": true, "notices": true, "found": true, "conflict": true, "user.refused": true, "actor": true, "provider": true, "reason": true}
+	sets := map[string]bool{"deed": true, "did": true, "signed": true, "signed.failed": true, "purpose": true, "notices": true, "found": true, "conflict": true, "user.refused": true, "actor": true, "provider": true, "reason": true, "booking.ended": true, "party": true}
 	for _, pattern := range []string{"templates/*.html", "templates/partials/*.html"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
@@ -170,6 +170,11 @@ func closedSets() map[string][]string {
 		booking.ReasonOverlap, booking.ReasonCapacityFull, booking.ReasonUnmapped, booking.ReasonIllegal, booking.ReasonStale)
 	out := map[string][]string{
 		"reason": reasons, "why": reasons,
+		"booking.ended": {
+			"canceled", "canceled.by", "canceled.undated", "rescheduled", "rescheduled.by", "rescheduled.undated",
+			"declined", "declined.by", "declined.undated", "removed", "removed.undated",
+		},
+		"party":            {"host", "host.named", "invitee", "invitee.named"},
 		"outcome":          text(booking.Applied, booking.Rejected),
 		"actor":            {"none", "webhook", "backfill", "reconcile", "replay", "system", "user", "token"},
 		"provider":         {"none", "calendly", "calcom", "acuity", "generic"},

@@ -33,6 +33,9 @@ func junk(t *testing.T, p providers.Provider) {
 			if out := p.Redact(body); !json.Valid(out) {
 				t.Errorf("redacted to %q, which is no JSON", out)
 			}
+			if e, ok := p.(providers.Ender); ok && e.EndedBy(body) != (providers.Party{}) {
+				t.Errorf("it says that %+v ended a booking", e.EndedBy(body))
+			}
 		})
 	}
 }
