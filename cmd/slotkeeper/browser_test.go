@@ -405,6 +405,9 @@ func (b *browser) watch(event any) {
 		if e.Canceled && e.Type == network.ResourceTypeEventSource {
 			return // a page that was left stopped listening
 		}
+		if e.Type == network.ResourceTypeEventSource && b.expects(b.url+"/live") != 0 {
+			return // the server is meant to be away
+		}
 		b.t.Errorf("a request failed: %s %s %s", e.Type, e.ErrorText, e.BlockedReason)
 	case *network.EventResponseReceived:
 		if want := b.expects(e.Response.URL); e.Response.Status >= 400 && e.Response.Status != want {

@@ -67,14 +67,23 @@
   // A page that is no longer live says so: else it would be taken for what is.
   const notice = document.getElementById("live-lost");
   let state = "";
+  let fading = 0;
+  const say = (part) => {
+    notice.dataset.says = part;
+    notice.hidden = !part;
+    for (const each of notice.querySelectorAll("[data-state]")) each.hidden = each.dataset.state !== part;
+  };
   const tell = (next) => {
     // What the page was made for is gone until it is read anew.
     if (state === "changed" && next !== "over") return;
     if (next === state) return;
+    const back = state === "lost" && !next;
     state = next;
     if (!notice) return;
-    notice.hidden = !next;
-    notice.querySelectorAll("[data-state]").forEach((part) => { part.hidden = part.dataset.state !== next; });
+    // Who was told that it is lost is told that it is back, and then left in peace.
+    clearTimeout(fading);
+    say(back ? "back" : next);
+    if (back) fading = setTimeout(say, 8000, "");
     notice.querySelectorAll("a").forEach((link) => {
       const here = location.pathname + location.search;
       link.href = next === "over" ? `/signin?next=${encodeURIComponent(here)}` : here;
@@ -100,7 +109,8 @@
   let source = null;
   const listen = () => new Promise(() => {
     leads = true;
-    const say = (next) => {
+    let refusals = 0;
+    const all = (next) => {
       others?.postMessage({ state: next });
       tell(next);
     };
@@ -111,25 +121,30 @@
         setTimeout(open, least + Math.random() * spread);
       };
       source.addEventListener("news", (event) => {
-        say("");
+        refusals = 0;
+        all("");
         const news = JSON.parse(event.data);
         others?.postMessage(news);
         heard(news);
       });
       // The session ended, got another token, or may see something else: what it is
-      // the next stream tells.
+      // the next stream tells, at once.
       source.addEventListener("end", (event) => {
-        say(JSON.parse(event.data).changed ? "changed" : "lost");
+        if (JSON.parse(event.data).changed) all("changed");
         again(300, 1700);
       });
       source.addEventListener("over", () => {
-        say("over");
+        all("over");
         again(45000, 30000);
       });
       source.addEventListener("error", () => {
-        if (state !== "over") say("lost");
-        // No room: the browser gives up by itself.
-        if (source.readyState === EventSource.CLOSED) again(45000, 30000);
+        if (state !== "over") all("lost");
+        // No room, or a proxy whose server is away: the browser gives up by itself. A
+        // server that starts anew is back in seconds, a full one is left alone.
+        if (source.readyState === EventSource.CLOSED) {
+          const wait = Math.min(45000, 2000 * 2 ** refusals++);
+          again(wait, wait / 1.5);
+        }
       });
     };
     open();
