@@ -157,7 +157,9 @@ func (q auditQuery) Filtered() bool {
 }
 
 // More tells whether one of the filters is in use that are folded away.
-func (q auditQuery) More() bool { return q.Connection != "" || q.Booking != "" || q.Actor != "" }
+func (q auditQuery) More() bool {
+	return q.Range == rangeCustom || q.Provider != "" || q.Connection != "" || q.Booking != "" || q.Actor != ""
+}
 
 func (q auditQuery) with(change func(*auditQuery)) string {
 	q.Cursor = ""
