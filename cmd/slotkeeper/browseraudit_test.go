@@ -31,6 +31,9 @@ func TestBrowserAudit(t *testing.T) {
 		paths = append(paths, eval[string](b, `document.querySelector('tbody a[href^="`+list+`/"]').getAttribute("href")`)+"?body=1")
 	}
 	b.fitsA(320, paths)
+	b.cutsNoText("/deliveries?range=all")
+	b.foldsFilters()
+	b.keepsTheBarOutOfTheWay()
 	b.worksWithoutScripts()
 }
 
@@ -105,8 +108,93 @@ func (b *browser) screen(width int64) {
 	}
 }
 
-// worksWithoutScripts searches, follows a number and reads a chart's table with
-// scripts off.
+// cutsNoText checks that whoever reads a list reads all of it, in either language.
+func (b *browser) cutsNoText(path string) {
+	b.t.Helper()
+	for _, language := range []string{"en", "id"} {
+		b.speak(language)
+		for _, width := range []int64{1280, 1040} {
+			b.screen(width)
+			b.open(path, http.StatusOK)
+			b.fits(width)
+			if cut := eval[string](b, `[...document.querySelectorAll("table.table td, table.table th")].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.innerText).join(", ")`); cut != "" {
+				b.t.Errorf("%s in %s, %d px wide, cuts %s", path, language, width, cut)
+			}
+		}
+	}
+	b.speak("en")
+	b.screen(1280)
+}
+
+// foldsFilters looks for those that are not used much: they are there when they are
+// set, and when days of one's own are asked for.
+func (b *browser) foldsFilters() {
+	b.t.Helper()
+	const open = `document.querySelector(".more-filters").open`
+	for path, want := range map[string]bool{
+		"/audit": false, "/audit?q=jonas&show=all&range=30d": false, "/audit?provider=calendly": true, "/audit?actor=webhook": true,
+		"/audit?from=2026-11-01": true, "/audit?range=custom": true,
+	} {
+		b.open(path, http.StatusOK)
+		if got := eval[bool](b, open); got != want {
+			b.t.Errorf("%s has the further filters open: %t, want %t", path, got, want)
+		}
+	}
+	b.open("/audit", http.StatusOK)
+	b.must(chromedp.SetValue(chromedp.CSS("#range"), "custom"))
+	eval[any](b, `document.querySelector("#range").dispatchEvent(new Event("change", {bubbles: true}))`)
+	if !eval[bool](b, open+` && document.querySelector("#from").checkVisibility()`) {
+		b.t.Error("days of one's own are asked for, and there is nowhere to write them")
+	}
+	// A desk has all that is used in one line, a phone before the screen ends.
+	for width, most := range map[int64]int{1280: 90, 390: 260, 320: 330} {
+		b.screen(width)
+		b.open("/audit", http.StatusOK)
+		if height := eval[int](b, `Math.round(document.querySelector("main .filters").getBoundingClientRect().height)`); height > most {
+			b.t.Errorf("%d px wide, the filters take %d px", width, height)
+		}
+	}
+	b.screen(1280)
+}
+
+// keepsTheBarOutOfTheWay measures the bar that conflicts are accepted by: closed until
+// something is chosen, and never over what has the focus.
+func (b *browser) keepsTheBarOutOfTheWay() {
+	b.t.Helper()
+	const covers = `(() => {
+		const bar = document.querySelector(".accept-bar").getBoundingClientRect().height;
+		return Math.floor(parseFloat(getComputedStyle(document.documentElement).scrollPaddingBottom) - bar) + 0;
+	})()`
+	for _, language := range []string{"en", "id"} {
+		b.speak(language)
+		for _, width := range []int64{1280, 700, 390, 320} {
+			b.screen(width)
+			b.open("/conflicts?past=1", http.StatusOK)
+			const open = `document.querySelector(".accept-bar details").open`
+			if eval[bool](b, open) {
+				b.t.Error("the bar is open before anything is chosen")
+			}
+			for _, state := range []string{"closed", "open"} {
+				if state == "open" {
+					b.must(chromedp.Click(chromedp.CSS(".accept-bar summary")))
+					b.waits(open)
+				}
+				if room := eval[int](b, covers); room < 0 || room > 64 {
+					b.t.Errorf("%s, %d px wide: the bar is %s, and %d px more are kept free", language, width, state, room)
+				}
+			}
+		}
+	}
+	b.speak("en")
+	b.screen(1280)
+	b.open("/conflicts?past=1", http.StatusOK)
+	b.must(chromedp.Click(chromedp.CSS("[name=booking]")))
+	b.waits(`document.querySelector(".accept-bar details").open`)
+	b.shows(".accept-bar", "chosen", "Accept the chosen")
+}
+
+// worksWithoutScripts searches, follows a number, reads a chart's table and accepts an
+// overlap with scripts off.
 func (b *browser) worksWithoutScripts() {
 	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
 		b.t.Fatal(err)
@@ -118,4 +206,15 @@ func (b *browser) worksWithoutScripts() {
 	b.shows(".chart-card details[open] tbody", "1")
 	b.click(`.board tfoot a[href*="status=conflict"]`)
 	b.shows(".deliveries tbody", "conflict")
+	b.open("/audit", http.StatusOK)
+	b.must(chromedp.Click(chromedp.CSS(".more-filters summary")), chromedp.SetValue(chromedp.CSS("#provider"), "calcom"))
+	b.click(".more-filters button")
+	b.isAt("/audit")
+	if at := b.location(); !strings.Contains(at, "provider=calcom") {
+		b.t.Errorf("the further filters lead to %s", at)
+	}
+	b.open("/conflicts?past=1", http.StatusOK)
+	b.must(chromedp.Click(chromedp.CSS("[name=booking]")), chromedp.Click(chromedp.CSS(".accept-bar summary")), chromedp.SendKeys(chromedp.ID("reason"), "They share the room"))
+	b.click(".accept-bar button.primary")
+	b.shows(".notice.good", "accepted")
 }

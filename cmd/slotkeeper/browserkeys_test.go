@@ -54,6 +54,10 @@ func (e errand) doesEverything(waits bookingItem, who string, scripts bool) {
 	b.follows(`a[href^="/conflicts?booking="]`)
 	b.tabsTo(`[name=booking]`)
 	b.must(chromedp.KeyEvent(" "))
+	if !scripts { // else it opens by itself
+		b.tabsTo(".accept-bar summary")
+		b.must(chromedp.KeyEvent(kb.Enter))
+	}
 	b.enters("#reason", "They share the room")
 	b.presses(kb.Enter)
 	b.isAt("/conflicts")

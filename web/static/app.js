@@ -73,15 +73,22 @@ for (const part of document.querySelectorAll("[data-shown-for]")) {
     part.hidden = list.value !== value;
     for (const field of part.querySelectorAll("input")) field.disabled = part.hidden;
   };
-  list.addEventListener("change", show);
+  list.addEventListener("change", () => {
+    show();
+    const folded = part.closest("details");
+    if (folded && !part.hidden) folded.open = true;
+  });
   addEventListener("pageshow", show);
   show();
 }
 
-// What stands over a list is folded away where it would cover it, unless it says
-// what is wrong.
-if (matchMedia("(max-width: 36rem)").matches) {
-  for (const box of document.querySelectorAll("details[data-folds]")) box.open = Boolean(box.querySelector("[aria-invalid]"));
+// What is to be done with what is chosen opens with the first choice, where there is
+// room for it; on a phone it would cover the list, and its line says how many.
+const roomy = matchMedia("(min-width: 36.01rem) and (min-height: 28.01rem)");
+for (const box of document.querySelectorAll("details[data-opens-on]")) {
+  box.closest("form").addEventListener("change", ({ target }) => {
+    if (roomy.matches && target.name === box.dataset.opensOn && target.checked) box.open = true;
+  });
 }
 
 // Where the sections stand in a row that is longer than the screen, this one is in sight.
