@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"encoding/base64"
+	"fmt"
 
 	"github.com/google/uuid"
 
@@ -22,7 +24,7 @@ func (s *Store) Transitions(ctx context.Context, f booking.Filter, p booking.Pag
 	if err != nil {
 		return none, err
 	}
-	if search.after, err = readPlace(p, listTransitions); err != nil {
+	if search.after, err = s.readTransitionPlace(p, f.Scope); err != nil {
 		return none, err
 	}
 	var rows []transitionRow
@@ -35,11 +37,51 @@ func (s *Store) Transitions(ctx context.Context, f booking.Filter, p booking.Pag
 	}
 	out := pageOf(items, limit,
 		func(v booking.TransitionView) booking.TransitionView { return v },
-		func(v booking.TransitionView) string { return place{v.RecordedAt, v.Seq}.cursor(listTransitions) })
+		func(v booking.TransitionView) string { return s.transitionCursor(place{v.RecordedAt, v.Seq}, f.Scope) })
 	if out.Next == "" && len(search.rest) > 0 {
-		out.Next, err = search.end(s.reader(ctx))
+		last, err := search.end(s.reader(ctx))
+		if err != nil {
+			return none, err
+		}
+		if last != nil {
+			out.Next = s.transitionCursor(*last, f.Scope)
+		}
 	}
-	return out, err
+	return out, nil
+}
+
+// transitionCursor is the cursor behind a place of the log. Who is limited to some
+// resources gets it sealed: the places of what they see, read or guessed at, would tell
+// how much goes on at the others, and so would that of a row that they do not see.
+func (s *Store) transitionCursor(p place, scope booking.Scope) string {
+	if !scope.Limited {
+		return p.cursor(listTransitions)
+	}
+	// As long for a small number as for a large one.
+	plain := fmt.Sprintf("%s|%s|%019d", listTransitions, p.at.UTC().Format(stampFormat), p.seq)
+	return base64.RawURLEncoding.EncodeToString(s.vault.Seal([]byte(plain), cursorContext))
+}
+
+const cursorContext = "cursor of transitions"
+
+// readTransitionPlace takes a sealed cursor from anybody, as in a link that was passed
+// on, and one that is not sealed from who may see all numbers.
+func (s *Store) readTransitionPlace(p booking.Page, scope booking.Scope) (*place, error) {
+	if p.Cursor == "" {
+		return nil, nil
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(p.Cursor)
+	switch {
+	case err == nil && s.vault.Sealed(sealed):
+		plain, err := s.vault.Open(sealed, cursorContext)
+		if err != nil {
+			return nil, errCursor
+		}
+		p.Cursor = base64.RawURLEncoding.EncodeToString(plain)
+	case scope.Limited:
+		return nil, errCursor
+	}
+	return readPlace(p, listTransitions)
 }
 
 // Transition is one row of the audit log, or booking.ErrNotFound.

@@ -246,13 +246,13 @@ func (q transitionSearch) fitting(tx *gorm.DB) *gorm.DB {
 	return tx.Table("(?) AS t", q.candidates(tx, q.depth())).Where(fits, args...).Order(transitionOrder)
 }
 
-// end is the cursor behind the last candidate, "" when there were fewer than are
-// looked through at once.
-func (q transitionSearch) end(tx *gorm.DB) (string, error) {
+// end is the place of the last candidate, nil when there were fewer than are looked
+// through at once.
+func (q transitionSearch) end(tx *gorm.DB) (*place, error) {
 	var last []transitionRow
 	err := q.candidates(tx, 1).Select("t.seq, t.recorded_at").Offset(q.depth() - 1).Find(&last).Error
 	if err != nil || len(last) == 0 {
-		return "", classify(err)
+		return nil, classify(err)
 	}
-	return place{last[0].RecordedAt.t, last[0].Seq}.cursor(listTransitions), nil
+	return &place{last[0].RecordedAt.t, last[0].Seq}, nil
 }

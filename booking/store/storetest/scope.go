@@ -1,6 +1,9 @@
 package storetest
 
 import (
+	"encoding/base64"
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -54,6 +57,8 @@ func testScope(t *testing.T, b *Bench) {
 			t.Errorf("%s sees %d resources, not %d: %v", c.name, len(l.Items), c.resources, err)
 		}
 	}
+
+	testScopedPaging(t, b, one)
 
 	// A filter by what is not seen finds nothing, and counts nothing.
 	theirs := booking.ID(bt.Calendly, "theirs", "")
@@ -173,6 +178,61 @@ func testPeople(t *testing.T, b *Bench) {
 	for _, of := range [][]uuid.UUID{nil, {uuid.New()}} {
 		if got, err := b.ConnectionsOf(t.Context(), of); err != nil || len(got) != 0 {
 			t.Errorf("of no resource told %v: %v", got, err)
+		}
+	}
+}
+
+// testScopedPaging turns the pages of the log as somebody who sees some of it: nothing
+// is left out or shown twice, and no page's cursor says or proves which number a row
+// has, which would tell how much goes on elsewhere.
+func testScopedPaging(t *testing.T, b *Bench, scope booking.Scope) {
+	t.Helper()
+	read := func(scope booking.Scope, cursor string) (booking.List[booking.TransitionView], error) {
+		return b.Transitions(t.Context(), booking.Filter{Scope: scope}, booking.Page{Limit: 1, Cursor: cursor})
+	}
+	var paged []int64
+	sealed, cursor := "", ""
+	for {
+		l, err := read(scope, cursor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range l.Items {
+			paged = append(paged, v.Seq)
+		}
+		if l.Next == "" {
+			break
+		}
+		plain, err := base64.RawURLEncoding.DecodeString(l.Next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains([]string{sealed, cursor}, l.Next) || len(plain) < 32 || string(plain[:len("transitions")]) == "transitions" {
+			t.Errorf("who is limited gets the cursor %q", plain)
+		}
+		sealed, cursor = l.Next, l.Next
+	}
+	var whole []int64
+	for _, v := range b.transitions(t, booking.Filter{Scope: scope}) {
+		whole = append(whole, v.Seq)
+	}
+	if !slices.Equal(paged, whole) || len(whole) < 2 {
+		t.Errorf("page by page there are %v, at once %v", paged, whole)
+	}
+
+	// A link that was passed on works for who sees all; the other way, or guessed, none.
+	if l, err := read(booking.Scope{}, sealed); err != nil || len(l.Items) != 1 {
+		t.Errorf("a sealed cursor gives who sees all %+v: %v", l.Items, err)
+	}
+	all, err := read(booking.Scope{}, "")
+	if err != nil || all.Next == "" {
+		t.Fatalf("%+v: %v", all, err)
+	}
+	guess := base64.RawURLEncoding.EncodeToString([]byte(fmt.Sprintf("transitions|%s|2", all.Items[0].RecordedAt.UTC().Format("2006-01-02T15:04:05.000000Z"))))
+	for _, cursor := range []string{all.Next, guess, sealed[:len(sealed)-2] + "AA"} {
+		var invalid *booking.InvalidError
+		if _, err := read(scope, cursor); !errors.As(err, &invalid) || invalid.Field != "cursor" {
+			t.Errorf("%q is taken from who is limited: %v", cursor, err)
 		}
 	}
 }
