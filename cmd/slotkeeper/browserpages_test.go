@@ -50,6 +50,9 @@ func (w *world) pages(b *browser) []photo {
 			b.must(chromedp.KeyEvent("?"))
 			b.waits(`document.querySelector("dialog[open]")`)
 		}},
+		{name: "calendar-lost", path: "/calendar?" + week, after: saysOfItself("lost")},
+		{name: "calendar-back", path: "/calendar?" + week, after: saysOfItself("back")},
+		{name: "calendar-changed", path: "/calendar?" + week, after: saysOfItself("changed")},
 		{name: "keys", path: "/keys"},
 		{name: "booking", path: "/bookings/" + w.held.ID.String()},
 		{name: "booking-conflicted", path: "/bookings/" + w.lone.ID.String()},
@@ -106,6 +109,18 @@ func (w *world) pages(b *browser) []photo {
 		{name: "alerts", path: "/alerts"},
 		{name: "problem", path: "/nowhere", status: http.StatusNotFound},
 		{name: "link-spent", path: "/link/spent", status: http.StatusNotFound},
+	}
+}
+
+// saysOfItself shows what a page says of its connection, without waiting for it: see
+// TestBrowserLivesThroughARestart for that.
+func saysOfItself(state string) func(b *browser) {
+	return func(b *browser) {
+		eval[any](b, `(() => {
+			const notice = document.getElementById("live-lost");
+			notice.dataset.says = "`+state+`";
+			notice.hidden = notice.querySelector("[data-state=`+state+`]").hidden = false;
+		})()`)
 	}
 }
 
