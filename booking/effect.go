@@ -195,7 +195,7 @@ func (p CancelPlan) Refuse() error {
 	case p.Open:
 		return ErrAlreadyAsked
 	case p.ConnectionID == uuid.Nil:
-		return &CannotCancelError{Detail: "no account that was told of the booking is connected: reconnect it, or cancel in the provider's own pages"}
+		return errUnconnected
 	case p.Keyless:
 		return errKeyless
 	case p.Seatless:

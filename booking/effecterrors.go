@@ -13,14 +13,28 @@ var (
 )
 
 // CannotCancelError says that a cancel at the provider is not possible, and what
-// to do instead; its text may be shown.
-type CannotCancelError struct{ Detail string }
+// to do instead; its text may be shown. Code names what it is for pages in other
+// languages.
+type CannotCancelError struct{ Code, Detail string }
 
 func (e *CannotCancelError) Error() string { return e.Detail }
 
-var errKeyless = &CannotCancelError{Detail: "the connection has no API credentials: connect it again with them, or cancel in the provider's own pages"}
+// The codes of why a cancel is not possible.
+const (
+	CannotKeyless     = "keyless"     // the connection has nothing to ask its API with
+	CannotSeatless    = "seatless"    // the seat cannot be told from the others
+	CannotUnconnected = "unconnected" // no account that was told of it is connected
+	CannotNoAPI       = "no_api"      // there is no API to cancel through
+)
 
-var errSeatless = &CannotCancelError{Detail: "the seat cannot be told from the others, for its e-mail is not known: cancel it in the provider's own pages"}
+var errKeyless = &CannotCancelError{Code: CannotKeyless, Detail: "the connection has no API credentials: connect it again with them, or cancel in the provider's own pages"}
+
+var errUnconnected = &CannotCancelError{
+	Code:   CannotUnconnected,
+	Detail: "no account that was told of the booking is connected: reconnect it, or cancel in the provider's own pages",
+}
+
+var errSeatless = &CannotCancelError{Code: CannotSeatless, Detail: "the seat cannot be told from the others, for its e-mail is not known: cancel it in the provider's own pages"}
 
 // Why a cancel that was agreed to is not carried out.
 var (
@@ -30,6 +44,27 @@ var (
 	ErrAcceptedMeanwhile = errors.New("the overlap was accepted since the cancellation was confirmed: nothing was done, cancel it again if that is still meant")
 	ErrMovedAway         = errors.New("the booking was rescheduled meanwhile: nothing was done, look at the new one")
 )
+
+// The codes of a cancel that was agreed to and is not carried out.
+const (
+	UndoneJoined   = "joined"
+	UndoneAccepted = "accepted"
+	UndoneMoved    = "moved"
+)
+
+// UndoneIn finds in the text that an effect's row keeps of its last error the code of
+// why it is not done; "" when it failed otherwise.
+func UndoneIn(text string) string {
+	for code, err := range map[string]error{
+		UndoneJoined: ErrJoined, UndoneAccepted: ErrAcceptedMeanwhile, UndoneMoved: ErrMovedAway,
+		CannotKeyless: errKeyless, CannotSeatless: errSeatless, CannotUnconnected: errUnconnected,
+	} {
+		if text == err.Error() {
+			return code
+		}
+	}
+	return ""
+}
 
 // UnconfirmedError says that a cancel goes further than was agreed to.
 type UnconfirmedError struct {

@@ -43,8 +43,7 @@ func (e *InvalidError) Error() string {
 }
 
 // ConflictError says that what stands does not allow the request; its text may
-// be shown. Code names what it is for pages in other languages; without one they
-// say it in general words.
+// be shown. Code names what it is for pages in other languages.
 type ConflictError struct {
 	Code   string
 	Detail string

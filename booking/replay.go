@@ -64,6 +64,9 @@ type ReplayRequest struct {
 	Everything bool
 }
 
+// ReplayBroken is a replay's Error when going on failed for a reason of our own.
+const ReplayBroken = "going on failed; the server's log says why"
+
 // Replay is a job that takes receipts through today's code once more, oldest
 // first. A dry one writes nothing but its report.
 type Replay struct {

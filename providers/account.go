@@ -139,6 +139,8 @@ type CancelTarget struct {
 type ManualError struct {
 	// Why is the provider's own reason, or ours.
 	Why string
+	// Said is the provider's own reason; "" when Why is ours.
+	Said string
 	// Where names the place in the provider's pages.
 	Where string
 }

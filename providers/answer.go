@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -28,6 +30,24 @@ func (e *AnswerError) Error() string {
 		return fmt.Sprintf("the API answered %d", e.Status)
 	}
 	return fmt.Sprintf("the API answered %d: %s", e.Status, e.Message)
+}
+
+// answerIn is AnswerError's text in that of an error around it.
+var answerIn = regexp.MustCompile(`(\(?)the API answered (\d{3})(?:: (.*)|\))?$`)
+
+// AnswerErrorIn finds an API's refusal in an error's text that was kept, where the
+// error itself is gone. It is the last thing that the text says.
+func AnswerErrorIn(text string) (*AnswerError, bool) {
+	found := answerIn.FindStringSubmatch(text)
+	if found == nil {
+		return nil, false
+	}
+	message := found[3]
+	if found[1] != "" {
+		message = strings.TrimSuffix(message, ")")
+	}
+	status, err := strconv.Atoi(found[2])
+	return &AnswerError{Status: status, Message: message}, err == nil
 }
 
 // ErrBadAnswer is what an answer is that says 200 and is not what was asked for.

@@ -27,10 +27,10 @@ const (
 )
 
 var (
-	// errPaused is what callers get while a host is left alone.
-	errPaused = errors.New("the API asked to be left alone, and its pause is not over")
-	// errSpent is what callers get who cannot wait for their turn.
-	errSpent = errors.New("the API allows no more requests for now")
+	// ErrPaused is what callers get while a host is left alone.
+	ErrPaused = errors.New("the API asked to be left alone, and its pause is not over")
+	// ErrSpent is what callers get who cannot wait for their turn.
+	ErrSpent = errors.New("the API allows no more requests for now")
 	// errNoTime says that a request was not sent again since its context ends
 	// before it would be.
 	errNoTime = errors.New("no time is left to ask the API again")
@@ -246,10 +246,10 @@ func (p *paced) mayWait(ctx context.Context, key laneKey, l *lane, turn time.Tim
 		left = max(left, address.pause(now))
 	}
 	if left > 0 {
-		return &LaterError{After: p.tempo.Passed(left), Err: errPaused}
+		return &LaterError{After: p.tempo.Passed(left), Err: ErrPaused}
 	}
 	if deadline, ok := ctx.Deadline(); ok && turn.After(now) && turn.After(deadline) {
-		return &LaterError{After: p.tempo.Passed(turn.Sub(now)), Err: errSpent}
+		return &LaterError{After: p.tempo.Passed(turn.Sub(now)), Err: ErrSpent}
 	}
 	return nil
 }

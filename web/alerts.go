@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	netmail "net/mail"
 	"net/url"
@@ -14,7 +15,6 @@ import (
 
 	"slotkeeper/booking"
 	"slotkeeper/booking/access"
-	"slotkeeper/booking/notify"
 )
 
 // Alerts are what somebody has to see to, and who is told of it; *store.Store.
@@ -122,7 +122,7 @@ type alertSettingsView struct {
 	Resources  []option
 	Errors     map[string]string
 	Done       string
-	Trouble    string // why a test was not sent
+	Trouble    *errorText // why a test was not sent
 }
 
 type recipientForm struct {
@@ -232,12 +232,9 @@ func (s *server) tryRecipient(c echo.Context) error {
 		return err
 	}
 	if err != nil {
-		l := s.viewer(c).language
-		why := l.t("alerts.try.failed", "Why", err.Error())
-		if errors.Is(err, notify.ErrNoMail) {
-			why = l.t("alerts.nomail")
-		}
-		return s.showAlertSettings(c, http.StatusBadGateway, alertSettingsView{Trouble: why})
+		ctx := c.Request().Context()
+		s.Log.WarnContext(ctx, "a test of an alert failed", slog.String("request_id", requestIDOf(ctx)), slog.Any("error", err))
+		return s.showAlertSettings(c, http.StatusBadGateway, alertSettingsView{Trouble: s.viewer(c).language.untold(err)})
 	}
 	return c.Redirect(http.StatusSeeOther, alertSettings+"?done=tried")
 }

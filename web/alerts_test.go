@@ -2,7 +2,7 @@ package web_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -14,6 +14,7 @@ import (
 	"slotkeeper/booking"
 	"slotkeeper/booking/access"
 	"slotkeeper/booking/notify"
+	"slotkeeper/providers"
 	"slotkeeper/web"
 )
 
@@ -183,9 +184,16 @@ func TestAlertRecipients(t *testing.T) {
 	if resp := w.post(t, who, "/settings/alerts/"+id+"/try", url.Values{}); resp.StatusCode != http.StatusBadGateway || !strings.Contains(resp.body, "SLOTKEEPER_SMTP_URL") {
 		t.Errorf("a test without a mail server is answered %d", resp.StatusCode)
 	}
-	w.alerts.failing = errors.New("550 no such mailbox")
-	if resp := w.post(t, who, "/settings/alerts/"+id+"/try", url.Values{}); !strings.Contains(resp.body, "no such mailbox") {
-		t.Errorf("a test that is refused is answered %d", resp.StatusCode)
+	for why, failing := range map[string]error{
+		"does not take messages": fmt.Errorf("%w: 550 no such mailbox", notify.ErrRefused),
+		"no_service":             fmt.Errorf("%w: %w", notify.ErrRefused, &providers.AnswerError{Status: http.StatusNotFound, Message: "no_service"}),
+		"No answer came.":        context.DeadlineExceeded,
+	} {
+		w.alerts.failing = failing
+		resp := w.post(t, who, "/settings/alerts/"+id+"/try", url.Values{})
+		if !strings.Contains(resp.body, why) || strings.Contains(resp.body, failing.Error()) {
+			t.Errorf("a test that failed by %v is answered %d", failing, resp.StatusCode)
+		}
 	}
 	if resp := w.post(t, who, "/settings/alerts/"+id+"/remove", url.Values{}); resp.StatusCode != http.StatusSeeOther || len(w.alerts.recipients) != 1 {
 		t.Errorf("removing is answered %d", resp.StatusCode)

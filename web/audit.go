@@ -212,7 +212,7 @@ type transitionView struct {
 	Holder  *rival
 	Allowed []booking.Action
 	Receipt *booking.ReceiptView
-	Why     string
+	Why     *errorText
 	Payload *payload
 	Reveal  string // shows the body; "" for whoever may not, or when it shows
 }
@@ -278,6 +278,6 @@ func (s *server) fillTransition(ctx context.Context, v *transitionView, q calend
 		return err
 	}
 	v.Receipt = &r
-	v.Why = explain(booking.Answer{Status: r.Status, Code: r.Code, Error: r.Error})
+	v.Why = who.language.unusable(r)
 	return nil
 }

@@ -99,7 +99,6 @@ type chainLink struct {
 type timelineItem struct {
 	At          time.Time
 	Receipt     *booking.ReceiptView
-	Explained   string
 	Transitions []booking.TransitionView
 	Payload     *payload
 	Link        string // shows the payload
@@ -338,10 +337,7 @@ func mergeTimeline(receipts []booking.ReceiptView, transitions []booking.Transit
 	at := map[uuid.UUID]int{}
 	for _, r := range receipts {
 		at[r.ID] = len(out)
-		out = append(out, timelineItem{
-			At: r.ReceivedAt, Receipt: &r,
-			Explained: explain(booking.Answer{Status: r.Status, Code: r.Code, Error: r.Error}),
-		})
+		out = append(out, timelineItem{At: r.ReceivedAt, Receipt: &r})
 	}
 	for _, t := range transitions {
 		if i, ok := at[t.ReceiptID]; ok {

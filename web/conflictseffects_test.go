@@ -31,8 +31,8 @@ func TestConflictsShowTheirCancels(t *testing.T) {
 		cancel bool
 	}{
 		"queued":              {booking.EffectPending, 22, []string{"Cancel at Cal.com: queued", `datetime="2026-11-30T04:00:00Z"`}, false, false},
-		"failed":              {booking.EffectFailed, 22, []string{"failed, is tried again", "answered 403: &lt;b&gt;no", "3 attempts", `datetime="2026-11-30T05:01:00Z"`}, true, false},
-		"given up":            {booking.EffectDead, 22, []string{"given up", "answered 403"}, true, true},
+		"failed":              {booking.EffectFailed, 22, []string{"failed, is tried again", "may not do this.", "&lt;b&gt;no", "3 attempts", `datetime="2026-11-30T05:01:00Z"`}, true, false},
+		"given up":            {booking.EffectDead, 22, []string{"given up", "may not do this."}, true, true},
 		"taken":               {booking.EffectDone, 22, []string{"canceled at the provider", "when the webhook comes", `datetime="2026-11-30T04:59:00Z"`}, false, false},
 		"the holder's failed": {booking.EffectFailed, 21, []string{"Cancel at Calendly: failed"}, true, false},
 	} {

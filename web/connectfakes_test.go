@@ -270,7 +270,7 @@ func linked() *records {
 	r.runs = []booking.Run{
 		{
 			ID: id(91), ConnectionID: id(5), Kind: booking.RunBackfill, Cause: "connected", From: since, To: noon.AddDate(1, 0, 0), Status: booking.RunRunning,
-			RunCounts: booking.RunCounts{Pages: 3, Requests: 9, AtProvider: 250, Differed: 240, Conflicts: 1}, Error: "asked to wait", Actor: "user:x", StartedAt: last,
+			RunCounts: booking.RunCounts{Pages: 3, Requests: 9, AtProvider: 250, Differed: 240, Conflicts: 1}, Error: providers.ErrPaused.Error(), Actor: "user:x", StartedAt: last,
 		},
 		{
 			ID: id(92), ConnectionID: id(5), Kind: booking.RunReconcile, Cause: "periodic", From: since, To: noon, Status: booking.RunDone,

@@ -61,6 +61,7 @@ func (s *server) connectionTrouble(c echo.Context, id uuid.UUID, err error) erro
 	if t == nil {
 		return err
 	}
+	s.logTrouble(c, t, err)
 	return s.showConnection(c, http.StatusUnprocessableEntity, id, connectionPageView{Trouble: t})
 }
 
@@ -297,7 +298,7 @@ func (s *server) disconnectConnection(c echo.Context) error {
 	}
 	if left != nil {
 		// Not a redirect: it is said this once.
-		return s.showConnection(c, http.StatusOK, conn.ID, connectionPageView{Done: doneDisconnected, Left: saidBy(left)})
+		return s.showConnection(c, http.StatusOK, conn.ID, connectionPageView{Done: doneDisconnected, Left: s.viewer(c).language.failure(left)})
 	}
 	return s.toConnection(c, conn.ID, doneDisconnected)
 }

@@ -108,9 +108,9 @@ func TestSelfTestPage(t *testing.T) {
 	t.Parallel()
 	w, k := connectWorld(t)
 	k.hops = []account.Hop{
-		{Name: account.HopAddress, OK: true, Detail: "slots.example is 192.0.2.1 (public)"},
-		{Name: account.HopPost, OK: true, Detail: "posted <b>bold</b>", Remedy: "a firewall may differ"},
-		{Name: account.HopAnswer, Detail: "answered 502", Remedy: "look at the proxy"},
+		{Name: account.HopAddress, OK: true, Found: account.FoundPrivate, Values: map[string]string{"Host": "slots.example", "Addresses": "10.0.0.1"}, Detail: "in English"},
+		{Name: account.HopPost, OK: true, Found: account.FoundPosted, Values: map[string]string{"Status": "502"}, Remedy: "in English"},
+		{Name: account.HopAnswer, Found: account.FoundNotOurs, Values: map[string]string{"Status": "502"}, Said: "<b>bold</b> Bad Gateway", Detail: "in English", Remedy: "in English"},
 	}
 	operator := w.user(t, "ayu", access.Operator)
 	for _, lang := range []string{"en", "id"} {
@@ -119,7 +119,12 @@ func TestSelfTestPage(t *testing.T) {
 			t.Fatalf("status %d: %s", page.StatusCode, page.body)
 		}
 		wholesome(t, page, lang)
-		has(t, lang, page.body, "slots.example is 192.0.2.1 (public)", "a firewall may differ", "answered 502", "look at the proxy")
+		for _, found := range []string{"slots.example", "10.0.0.1", "502", "Bad Gateway"} {
+			has(t, lang, page.body, found)
+		}
+		if strings.Contains(page.body, "in English") {
+			t.Errorf("%s: a hop's own text shows", lang)
+		}
 	}
 	page := w.post(t, operator, connectionPath(5, "/test"), nil)
 	has(t, "the page", page.body, "The self-test failed at: Answer", "not from the provider", "Address", `data-live="`+connectionPath(5)+`"`)

@@ -212,7 +212,7 @@ func (s *server) connect(c echo.Context, f connectForm, r account.Request) error
 	if out.Subscription == providers.Manual {
 		shown := reveal{ID: out.ID, Secret: out.SecretMade}
 		if out.Manual != nil {
-			shown.Why = out.Manual.Why
+			shown.Unable, shown.Why = true, out.Manual.Said
 		}
 		s.sessions.putReveal(ctx, shown, s.Now())
 	}
@@ -258,6 +258,7 @@ func (s *server) connectFailed(c echo.Context, f connectForm, err error) error {
 		return err
 	}
 	// Whose account it is nobody knows by now; the error may repeat what was typed.
+	s.logTrouble(c, t, err)
 	detail := map[string]string{"provider": f.Provider, "reason": string(t.Cause)}
 	if err := s.Accounts.Note(context.WithoutCancel(c.Request().Context()), s.by(c), access.DidFailConnect, "", detail); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -102,10 +103,7 @@ func (s *server) signedInAtProvider(c echo.Context) error {
 	case refused == "access_denied":
 		return s.showConnect(c, http.StatusUnprocessableEntity, connectView{connectForm: f, Denied: true})
 	case refused != "" || code == "":
-		text := refused
-		if said := c.QueryParam("error_description"); said != "" {
-			text = said
-		}
+		text := cmp.Or(c.QueryParam("error_description"), refused)
 		return s.showConnect(c, http.StatusUnprocessableEntity, connectView{
 			connectForm: f, Trouble: &trouble{Cause: account.CauseUnknown, Said: text},
 		})
@@ -175,7 +173,8 @@ func (s *sessions) sealer(ctx context.Context) (cipher.AEAD, error) {
 type reveal struct {
 	ID     uuid.UUID
 	Secret bool   // was made just now, and has to be entered at the provider
-	Why    string // the webhook has to be entered by hand
+	Unable bool   // the provider let us register no webhook
+	Why    string // in its own words
 	Until  time.Time
 }
 

@@ -3,10 +3,10 @@ package web
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -133,11 +133,12 @@ type connectionPageView struct {
 	Done string
 	// Trouble is what could not be done.
 	Trouble *trouble
-	// Left is why a webhook may be left at the provider.
-	Left string
-	// Reveal is the secret to enter at the provider, shown this once; Why is the
-	// provider's reason for it.
+	// Left is why a webhook may be left at the provider; nil for no such.
+	Left *errorText
+	// Reveal is the secret to enter at the provider, shown this once. Unable says that
+	// the provider let us register no webhook, Why are its own words for it.
 	Reveal string
+	Unable bool
 	Why    string
 	// Rotating says that the secret before is still accepted.
 	Rotating bool
@@ -172,7 +173,7 @@ func (s *server) showConnection(c echo.Context, status int, id uuid.UUID, v conn
 	v.Rotating, v.ByHand, v.Fixed = conn.Secrets.Previous != "", conn.Subscription != providers.Registered, conn.SecretFixed(s.Providers[conn.Provider])
 	if who.may(access.ManageConnections) && conn.DisconnectedAt == nil {
 		shown := s.sessions.takeReveal(ctx, id, s.Now())
-		if v.Why = shown.Why; shown.Secret && !v.Fixed {
+		if v.Unable, v.Why = shown.Unable, shown.Why; shown.Secret && !v.Fixed {
 			v.Reveal = conn.Secrets.Current
 		}
 	}
@@ -221,7 +222,7 @@ const (
 // trouble is why something could not be done, for people.
 type trouble struct {
 	Cause account.Cause
-	// Said are the provider's own words, or the error's; "" when they tell nothing.
+	// Said are the provider's own words; "" when it said none.
 	Said string
 }
 
@@ -233,17 +234,13 @@ func troubleOf(err error) *trouble {
 	if t.Cause == account.CauseOwn || errors.As(err, &conflict) {
 		return nil // the problem page says it, under its own status
 	}
-	t.Said = saidBy(err)
+	t.Said = account.Said(err)
 	return t
 }
 
-// mostSaid bounds what is repeated of an error.
-const mostSaid = 300
-
-func saidBy(err error) string {
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	if cut := []rune(text); len(cut) > mostSaid {
-		return string(cut[:mostSaid]) + "…"
-	}
-	return text
+// logTrouble keeps the error's own words for whoever runs the server: the page has
+// the cause alone.
+func (s *server) logTrouble(c echo.Context, t *trouble, err error) {
+	ctx := c.Request().Context()
+	s.Log.WarnContext(ctx, "an account could not be asked", slog.String("request_id", requestIDOf(ctx)), slog.String("cause", string(t.Cause)), slog.Any("error", err))
 }

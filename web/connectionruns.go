@@ -85,8 +85,8 @@ type driftView struct {
 	Ours *entry
 	// Theirs is when the provider has it; zero when it does not say.
 	Theirs time.Time
-	// Said is what cannot be said in the viewer's language.
-	Said string
+	// Unreadable is why what the provider has cannot be used.
+	Unreadable *errorText
 }
 
 // driftsOf are a connection's, with the bookings that they are about.
@@ -122,7 +122,8 @@ func (s *server) driftsOf(ctx context.Context, connection uuid.UUID, who viewer)
 			_, at, _ := strings.Cut(d.Detail, " booked at ")
 			out[i].Theirs, _ = time.Parse(time.RFC3339, at) // zero when it says none
 		case booking.DriftUnreadable:
-			out[i].Said = d.Detail
+			code, text, _ := strings.Cut(d.Detail, ": ")
+			out[i].Unreadable = who.language.fault(code, text)
 		case booking.DriftGone:
 		}
 	}

@@ -47,7 +47,7 @@ type periodLink struct {
 type receiptRow struct {
 	booking.ReceiptView
 	Connection string
-	Why        string
+	Why        *errorText
 	Bookings   []entry // that it is about
 }
 
@@ -154,7 +154,7 @@ func (s *server) receiptRows(ctx context.Context, all []booking.ReceiptView, who
 	for i, r := range all {
 		out[i] = receiptRow{
 			ReceiptView: r, Connection: names.connection[r.ConnectionID],
-			Why: explain(booking.Answer{Status: r.Status, Code: r.Code, Error: r.Error}),
+			Why: who.language.explain(r),
 		}
 		for _, id := range about[r.ID] {
 			if b, ok := found[id]; ok {

@@ -79,7 +79,7 @@ func TestDeliveries(t *testing.T) {
 		if strings.Contains(res.body, "[redacted]") != sees || strings.Contains(res.body, "Operators also see") == sees {
 			t.Errorf("%s: the body is shown: %t", role, !sees)
 		}
-		has(t, "of several", w.get(t, browser, "/deliveries/"+id(41).String()).body, "Prenatal class", "Siti Rahma", "the body has no time", "Nothing.")
+		has(t, "of several", w.get(t, browser, "/deliveries/"+id(41).String()).body, "Prenatal class", "Siti Rahma", "A time is missing, so the booking has no place in the calendar.", "time_missing", "Nothing.")
 		has(t, "of none", w.get(t, browser, "/deliveries/"+id(43).String()).body, "no booking is known")
 		for _, path := range []string{"/deliveries/none", "/deliveries/" + id(200).String()} {
 			if res := w.get(t, browser, path); res.StatusCode != http.StatusNotFound {

@@ -152,7 +152,7 @@ func (s *server) cancelPlan(ctx context.Context, id uuid.UUID) (booking.CancelPl
 		return p, err
 	}
 	if !s.reaches(p.Booking.Provider) {
-		return p, &booking.CannotCancelError{Detail: p.Booking.Provider + " has no API to cancel through: cancel it there by hand"}
+		return p, &booking.CannotCancelError{Code: booking.CannotNoAPI, Detail: p.Booking.Provider + " has no API to cancel through: cancel it there by hand"}
 	}
 	return p, p.Refuse()
 }

@@ -316,7 +316,7 @@ func TestEffectsShow(t *testing.T) {
 		page := w.get(t, browser, "/bookings/"+id(22).String(), "Accept-Language", lang)
 		wholesome(t, page, lang)
 		for _, want := range []string{
-			"the API answered 403: &lt;b&gt;no&lt;/b&gt;", `action="/effects/` + id(191).String() + `/retry"`, `action="/effects/` + id(193).String() + `/retry"`,
+			`<q class="said" lang="en">&lt;b&gt;no&lt;/b&gt;</q>`, `action="/effects/` + id(191).String() + `/retry"`, `action="/effects/` + id(193).String() + `/retry"`,
 			`datetime="2026-11-30T05:01:00Z"`, `datetime="2026-11-30T04:00:00Z"`,
 		} {
 			if !strings.Contains(page.body, want) {

@@ -13,6 +13,7 @@ import (
 
 	"slotkeeper/booking"
 	"slotkeeper/booking/access"
+	"slotkeeper/booking/account"
 )
 
 // sameInBoth are the texts that are right to be equal in English and Indonesian:
@@ -72,7 +73,7 @@ func TestMessagesAreUsed(t *testing.T) {
 			t.Errorf("%s asks for %s, which has no text", by, key)
 		}
 	}
-	sets := map[string]bool{"deed": true, "did": true, "signed": true, "signed.failed": true, "purpose": true, "notices": true, "found": true, "conflict": true, "user.refused": true, "actor": true, "provider": true, "reason": true, "booking.ended": true, "party": true}
+	sets := map[string]bool{"deed": true, "did": true, "fault": true, "trouble": true, "remedy": true, "undone": true, "hop.found": true, "signed": true, "signed.failed": true, "purpose": true, "notices": true, "found": true, "conflict": true, "user.refused": true, "actor": true, "provider": true, "reason": true, "booking.ended": true, "party": true}
 	for _, pattern := range []string{"templates/*.html", "templates/partials/*.html"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
@@ -103,6 +104,8 @@ func TestMessagesAreUsed(t *testing.T) {
 		}
 	}
 	values := closedSets()
+	values["fault"] = append(constants(t, "../providers", "", "Code"), booking.CodeApplyFailed, "other")
+	values["hop.found"] = slices.DeleteFunc(constants(t, "../booking/account", "HopFinding", ""), func(f string) bool { return f == string(account.FoundTrouble) })
 	for set := range sets {
 		if len(values[set]) == 0 {
 			t.Errorf("the values of the set %s are not listed in this test", set)
@@ -174,26 +177,30 @@ func closedSets() map[string][]string {
 			"canceled", "canceled.by", "canceled.undated", "rescheduled", "rescheduled.by", "rescheduled.undated",
 			"declined", "declined.by", "declined.undated", "removed", "removed.undated",
 		},
-		"party":            {"host", "host.named", "invitee", "invitee.named"},
-		"outcome":          text(booking.Applied, booking.Rejected),
-		"actor":            {"none", "webhook", "backfill", "reconcile", "replay", "system", "user", "token"},
-		"provider":         {"none", "calendly", "calcom", "acuity", "generic"},
-		"calendar.view":    {"agenda", "day", "week", "month", "resources"},
-		"user.done":        {"added", "role", "limit", "disabled", "enabled", "signout"},
-		"user.refused":     {"role", "disabled", "enabled"},
-		"sessions.done":    {"ended", "all"},
-		"appearance":       text(access.AppearanceLight, access.AppearanceDark),
-		"scope":            text(access.Read, access.Operate, access.Admin),
-		"privacy":          text(access.Viewer, access.Operator),
-		"audit.range":      {"24h", "7d", "30d", "90d", "all", "custom"},
-		"deed":             access.Deeds(),
-		"did":              access.Deeds(),
-		"signed":           {"password", "link"},
-		"signed.failed":    {"wrong_password", "unknown_name", "disabled"},
-		"purpose":          text(access.LinkSignIn, access.LinkAdministrator),
-		"notices":          {"removed", "left", "registered", "manual"},
-		"found":            {"ok", "recovered", "remade"},
-		"conflict":         {"disconnected", "rotating", "secret_given", "not_rotating", "ended", "importing", "no_preview", "key_not_ours"},
+		"party":         {"host", "host.named", "invitee", "invitee.named"},
+		"outcome":       text(booking.Applied, booking.Rejected),
+		"actor":         {"none", "webhook", "backfill", "reconcile", "replay", "system", "user", "token"},
+		"provider":      {"none", "calendly", "calcom", "acuity", "generic"},
+		"calendar.view": {"agenda", "day", "week", "month", "resources"},
+		"user.done":     {"added", "role", "limit", "disabled", "enabled", "signout"},
+		"user.refused":  {"role", "disabled", "enabled"},
+		"sessions.done": {"ended", "all"},
+		"appearance":    text(access.AppearanceLight, access.AppearanceDark),
+		"scope":         text(access.Read, access.Operate, access.Admin),
+		"privacy":       text(access.Viewer, access.Operator),
+		"audit.range":   {"24h", "7d", "30d", "90d", "all", "custom"},
+		"deed":          access.Deeds(),
+		"did":           access.Deeds(),
+		"signed":        {"password", "link"},
+		"signed.failed": {"wrong_password", "unknown_name", "disabled"},
+		"purpose":       text(access.LinkSignIn, access.LinkAdministrator),
+		"notices":       {"removed", "left", "registered", "manual"},
+		"found":         {"ok", "recovered", "remade"},
+		"undone":        {booking.UndoneJoined, booking.UndoneAccepted, booking.UndoneMoved, booking.CannotKeyless, booking.CannotSeatless, booking.CannotUnconnected, booking.CannotNoAPI, "gone", "refused"},
+		"conflict": {
+			"disconnected", "rotating", "secret_given", "not_rotating", "ended", "importing", "no_preview", "key_not_ours", "busy", "accepted",
+			"user_disabled", "user_enabled", "last_administrator", "user_exists", "request_used", "host_email",
+		},
 		"level":            text(booking.LevelNotice, booking.LevelWarning, booking.LevelPage),
 		"channel":          text(booking.ChannelMail, booking.ChannelSlack),
 		"feeds.level":      text(booking.FeedBusy, booking.FeedNames, booking.FeedFull),

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"html/template"
 	"maps"
@@ -96,6 +95,10 @@ func functions(l *language, a assets) template.FuncMap {
 		"period": func(from, to time.Time, zone *time.Location) string {
 			return l.dates.period(calendar.DateOf(from, zone), calendar.DateOf(to, zone))
 		},
+		"kept":     l.kept,
+		"undone":   l.undone,
+		"unusable": func(r *booking.ReceiptView) *errorText { return l.unusable(*r) },
+		"hop":      l.hop,
 		"dial":     dial,
 		"whatsapp": international,
 		"webpage":  webPage,
@@ -288,11 +291,6 @@ type problemView struct {
 func (s *server) problemPage(c echo.Context, p *Problem) error {
 	l := s.viewer(c).language
 	code := p.Code
-	var conflict *booking.ConflictError
-	said := ""
-	if errors.As(p.cause, &conflict) && conflict.Code != "" && l.has("conflict."+conflict.Code) {
-		said = l.t("conflict." + conflict.Code)
-	}
 	if !l.has("problem." + code + ".title") {
 		code = codeInternal
 		if p.Status < http.StatusInternalServerError {
@@ -303,7 +301,7 @@ func (s *server) problemPage(c echo.Context, p *Problem) error {
 		Title: "problem." + code + ".title",
 		Data: problemView{
 			Problem: p, Title: l.t("problem." + code + ".title"), Help: l.t("problem."+code+".help", "Wait", l.wait(p.retryAfter)),
-			Said: said, Retry: p.Status >= http.StatusInternalServerError,
+			Said: l.refused(p.cause), Retry: p.Status >= http.StatusInternalServerError,
 		},
 	})
 }

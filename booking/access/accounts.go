@@ -105,7 +105,7 @@ func (a *Accounts) DisableUser(ctx context.Context, by By, name string) error {
 		return err
 	}
 	if u.DisabledAt != nil {
-		return &booking.ConflictError{Detail: "the user is disabled already"}
+		return &booking.ConflictError{Code: "user_disabled", Detail: "the user is disabled already"}
 	}
 	at := a.at()
 	return a.changeUser(ctx, by, DidDisableUser, nil, UserChange{ID: u.ID, DisabledAt: &at, KeepAdministrator: true})
@@ -118,7 +118,7 @@ func (a *Accounts) EnableUser(ctx context.Context, by By, name string) error {
 		return err
 	}
 	if u.DisabledAt == nil {
-		return &booking.ConflictError{Detail: "the user is not disabled"}
+		return &booking.ConflictError{Code: "user_enabled", Detail: "the user is not disabled"}
 	}
 	return a.changeUser(ctx, by, DidEnableUser, nil, UserChange{ID: u.ID, DisabledAt: &time.Time{}})
 }
@@ -170,7 +170,7 @@ func (a *Accounts) LimitUser(ctx context.Context, by By, name string, l Limit) e
 func (a *Accounts) changeUser(ctx context.Context, by By, did string, detail map[string]string, c UserChange) error {
 	err := a.store.Apply(ctx, Change{ChangeUser: &c, Entry: a.entry(by, did, userSubject(c.ID), detail)})
 	if errors.Is(err, ErrLastAdministrator) {
-		return &booking.ConflictError{Detail: ErrLastAdministrator.Error()}
+		return &booking.ConflictError{Code: "last_administrator", Detail: ErrLastAdministrator.Error()}
 	}
 	if err != nil {
 		return fmt.Errorf("change user: %w", err)

@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -21,6 +22,8 @@ const (
 	CauseForbidden   Cause = "forbidden"   // accepted, but may not do this
 	CauseNoAPI       Cause = "no_api"      // there is no such API at the address
 	CauseUnreachable Cause = "unreachable" // no answer, or not all of one
+	CauseNoHost      Cause = "no_host"     // nobody knows the address's name
+	CauseCertificate Cause = "certificate" // its certificate is not accepted
 	CausePrivate     Cause = "private"     // a private address that is not allowed
 	CauseLimited     Cause = "limited"     // asked to come back later
 	CauseProvider    Cause = "provider"    // the provider fails
@@ -30,6 +33,14 @@ const (
 	CauseUnknown     Cause = "unknown"     // see the error
 )
 
+// Causes are all of them.
+func Causes() []Cause {
+	return []Cause{
+		CauseCredentials, CauseForbidden, CauseNoAPI, CauseUnreachable, CauseNoHost, CauseCertificate, CausePrivate, CauseLimited,
+		CauseProvider, CauseInput, CauseCannotAsk, CauseOwn, CauseUnknown,
+	}
+}
+
 // CauseOf finds the cause of an error.
 func CauseOf(err error) Cause {
 	var (
@@ -38,6 +49,8 @@ func CauseOf(err error) Cause {
 		invalid *booking.InvalidError
 		private *providers.AddressError
 		network net.Error
+		name    *net.DNSError
+		cert    *tls.CertificateVerificationError
 	)
 	switch {
 	case errors.As(err, &invalid):
@@ -54,6 +67,10 @@ func CauseOf(err error) Cause {
 		return CauseNoAPI
 	case errors.As(err, &answer):
 		return causeOfAnswer(answer.Status)
+	case errors.As(err, &name) && name.IsNotFound:
+		return CauseNoHost
+	case errors.As(err, &cert):
+		return CauseCertificate
 	case errors.As(err, &network), errors.Is(err, context.DeadlineExceeded), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return CauseUnreachable // it broke off, or never came
 	case errors.Is(err, providers.ErrRedirected), errors.Is(err, providers.ErrBadAnswer), errors.Is(err, providers.ErrAnswerTooLarge):

@@ -26,6 +26,7 @@ const (
 
 // errBusy tells whoever waited in vain for a connection what to do.
 var errBusy = &booking.ConflictError{
+	Code:   "busy",
 	Detail: "the connection is being changed just now: connected again, ended, or given another secret or webhook. Try again in a minute",
 }
 

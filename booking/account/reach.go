@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -59,10 +60,11 @@ func (a *Accounts) Reach(ctx context.Context) []Hop {
 func lookUp(ctx context.Context, h *Hop, host string) error {
 	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
+		h.found(FoundNoAddress, "Host", host)
 		h.Remedy = "check the host in SLOTKEEPER_PUBLIC_URL, and that the domain name system knows it"
 		return err
 	}
-	said, reachable := make([]string, 0, len(found)), false
+	said, plain, reachable := make([]string, 0, len(found)), make([]string, 0, len(found)), false
 	for _, addr := range found {
 		kind := "private"
 		switch {
@@ -71,13 +73,15 @@ func lookUp(ctx context.Context, h *Hop, host string) error {
 		case providers.Public(addr):
 			kind, reachable = "public", true
 		}
-		said = append(said, fmt.Sprintf("%s (%s)", addr.Unmap(), kind))
+		said, plain = append(said, fmt.Sprintf("%s (%s)", addr.Unmap(), kind)), append(plain, addr.Unmap().String())
 	}
 	h.Detail = host + " is " + strings.Join(said, ", ")
 	if _, err := netip.ParseAddr(host); err == nil {
 		h.Detail = strings.Join(said, ", ")
 	}
+	h.found(FoundAddress, "Host", host, "Addresses", strings.Join(plain, ", "))
 	if !reachable {
+		h.found(FoundPrivate, "Host", host, "Addresses", strings.Join(plain, ", "))
 		h.Remedy = "a provider on the internet does not reach it, unless the name has another address outside"
 	}
 	return nil
@@ -90,15 +94,19 @@ func dial(ctx context.Context, h *Hop, u *url.URL) (net.Conn, error) {
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
+		h.found(FoundNoWay)
 		h.Remedy = checkURL
 		if errors.Is(err, syscall.ECONNREFUSED) {
+			h.found(FoundNobody)
 			h.Remedy = "nothing listens there: " + checkURL
 		}
 		return nil, err
 	}
+	h.found(FoundConnected, "Address", conn.RemoteAddr().String())
 	h.Detail = fmt.Sprintf("%s is connected to, from %s", conn.RemoteAddr(), conn.LocalAddr())
 	tcp, ok := conn.RemoteAddr().(*net.TCPAddr)
 	if u.Scheme == "http" && (!ok || !tcp.IP.IsLoopback()) {
+		h.found(FoundPlain, "Address", conn.RemoteAddr().String())
 		h.Remedy = "posts come in clear, and most providers demand https: see docs/tls.md"
 	}
 	return conn, nil
@@ -108,6 +116,7 @@ func dial(ctx context.Context, h *Hop, u *url.URL) (net.Conn, error) {
 func shakeHands(ctx context.Context, h *Hop, conn net.Conn, host string, now time.Time) error {
 	c := tls.Client(conn, &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12})
 	if err := c.HandshakeContext(ctx); err != nil {
+		h.found(FoundBadCertificate)
 		h.Remedy = "a provider will not post there: see docs/tls.md"
 		if refused := (*tls.CertificateVerificationError)(nil); errors.As(err, &refused) && len(refused.UnverifiedCertificates) > 0 {
 			return fmt.Errorf("%w; the certificate is %s", err, certificate(refused.UnverifiedCertificates[0]))
@@ -116,7 +125,10 @@ func shakeHands(ctx context.Context, h *Hop, conn net.Conn, host string, now tim
 	}
 	leaf := c.ConnectionState().PeerCertificates[0]
 	h.Detail = "the certificate is " + certificate(leaf)
+	until := leaf.NotAfter.UTC().Format(time.DateOnly)
+	h.found(FoundCertificate, "Issuer", leaf.Issuer.CommonName, "Until", until)
 	if leaf.NotAfter.Sub(now) < renewBefore {
+		h.found(FoundCertificateEnds, "Issuer", leaf.Issuer.CommonName, "Until", until)
 		h.Remedy = "it ends soon: is it renewed by itself?"
 	}
 	return nil
@@ -213,19 +225,28 @@ func (a *Accounts) Skew(ctx context.Context, base string) (time.Duration, bool, 
 }
 
 // judge says what an answer to a selftest means.
-func (p posted) judge(provider string) (receipt uuid.UUID, detail, remedy string, err error) {
+func (p posted) judge(h *Hop, provider string) (receipt uuid.UUID, err error) {
 	var answer struct {
 		EventID uuid.UUID             `json:"event_id"`
 		Status  booking.ReceiptStatus `json:"status"`
 	}
+	notOurs := func() error {
+		h.found(FoundNotOurs, "Status", strconv.Itoa(p.status))
+		h.Said = said(p.body)
+		return fmt.Errorf("%w: it said %d %q", errNotOurs, p.status, h.Said)
+	}
 	if p.status/100 == 2 {
 		if json.Unmarshal(p.body, &answer) != nil || answer.EventID == uuid.Nil {
-			return uuid.Nil, "", checkURL, fmt.Errorf("%w: it said %d %q", errNotOurs, p.status, said(p.body))
+			h.Remedy = checkURL
+			return uuid.Nil, notOurs()
 		}
 		if answer.Status != booking.StatusIgnored {
-			return uuid.Nil, "", "", fmt.Errorf("a selftest should be ignored, and was answered %s", answer.Status)
+			h.found(FoundStoredOtherwise)
+			return uuid.Nil, fmt.Errorf("a selftest should be ignored, and was answered %s", answer.Status)
 		}
-		return answer.EventID, fmt.Sprintf("%s, as receipt %s", answer.Status, answer.EventID), "", nil
+		h.found(FoundTaken)
+		h.Detail = fmt.Sprintf("%s, as receipt %s", answer.Status, answer.EventID)
+		return answer.EventID, nil
 	}
 	var problem struct{ Code, Detail string }
 	ours := json.Unmarshal(p.body, &problem) == nil && problem.Code != ""
@@ -235,26 +256,35 @@ func (p posted) judge(provider string) (receipt uuid.UUID, detail, remedy string
 		if u, err := url.Parse(p.header.Get("Location")); err == nil {
 			to = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 		}
-		return uuid.Nil, "", "give SLOTKEEPER_PUBLIC_URL as it is after the redirect: providers may not follow it", fmt.Errorf("answered %d: sent on to %s", p.status, to)
+		h.found(FoundRedirect, "To", to)
+		h.Remedy = "give SLOTKEEPER_PUBLIC_URL as it is after the redirect: providers may not follow it"
+		return uuid.Nil, fmt.Errorf("answered %d: sent on to %s", p.status, to)
 	case !ours:
-		return uuid.Nil, "", "whatever stands in front of the server must let posts to /webhooks/ through as they are; or " + checkURL,
-			fmt.Errorf("%w: it said %d %q", errNotOurs, p.status, said(p.body))
+		h.Remedy = "whatever stands in front of the server must let posts to /webhooks/ through as they are; or " + checkURL
+		return uuid.Nil, notOurs()
 	}
 	switch problem.Code {
 	case "connection_unknown":
-		remedy = "the server that answers does not know the connection: it has another database than this command"
+		h.found(FoundUnknownThere)
+		h.Remedy = "the server that answers does not know the connection: it has another database than this command"
 	case "signature_missing":
-		remedy = "whatever stands in front of the server takes the signature's header away"
+		h.found(FoundUnsigned)
+		h.Remedy = "whatever stands in front of the server takes the signature's header away"
 	case "signature_invalid":
-		remedy = "whatever stands in front of the server changes the body, or the server has another database than this command"
+		h.found(FoundAltered)
+		h.Remedy = "whatever stands in front of the server changes the body, or the server has another database than this command"
 	case "signature_too_old":
-		remedy = "the clocks of this machine and of the server differ"
+		h.found(FoundClocks)
+		h.Remedy = "the clocks of this machine and of the server differ"
 	case "rate_limited":
-		remedy = "too many forged posts came from this address: try again in a minute"
+		h.found(FoundLimited)
+		h.Remedy = "too many forged posts came from this address: try again in a minute"
 	case "unavailable":
-		remedy = "the server's database is away: see doctor"
+		h.found(FoundNoDatabase)
+		h.Remedy = "the server's database is away: see doctor"
 	default:
-		remedy = "see the server's log"
+		h.found(FoundRefused, "Status", strconv.Itoa(p.status), "Code", problem.Code)
+		h.Remedy = "see the server's log"
 	}
-	return uuid.Nil, "", remedy, fmt.Errorf("%s's posts would be answered %d %s", provider, p.status, problem.Code)
+	return uuid.Nil, fmt.Errorf("%s's posts would be answered %d %s", provider, p.status, problem.Code)
 }

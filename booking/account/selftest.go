@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,7 +38,13 @@ type Hop struct {
 	// Detail is what was found, Remedy what to do: about a hop that failed, or to
 	// think of about one that did not. Neither holds a secret.
 	Detail, Remedy string
-	Took           time.Duration
+	// Found says the same in a word, for pages that speak another language than
+	// Detail does, and Values are what stands in their sentence. Said is what somebody
+	// else answered, in their own words.
+	Found  HopFinding
+	Values map[string]string
+	Said   string
+	Took   time.Duration
 }
 
 // hopTimeout is the most that one hop may take.
@@ -86,9 +93,11 @@ func (a *Accounts) deliver(ctx context.Context, p providers.Provider, c provider
 	var got posted
 	post := a.hop(ctx, HopPost, func(ctx context.Context, h *Hop) (err error) {
 		got, err = a.post(ctx, a.Target(c), body, p.Sign(body, c.Secrets.Current, a.opts.Now()))
+		h.found(FoundPosted, "Status", strconv.Itoa(got.status))
 		h.Detail = fmt.Sprintf("posted from this machine (%s), not from the provider, to %s, and answered %d", machine(), a.Target(c), got.status)
 		h.Remedy = "a firewall or a proxy may still treat the provider's posts otherwise"
 		if err != nil {
+			h.found(FoundNoPost)
 			h.Remedy = "look at the server's log, and at that of whatever stands in front of it"
 		}
 		return err
@@ -98,7 +107,7 @@ func (a *Accounts) deliver(ctx context.Context, p providers.Provider, c provider
 	}
 	var receipt uuid.UUID
 	answer := a.hop(ctx, HopAnswer, func(_ context.Context, h *Hop) (err error) {
-		receipt, h.Detail, h.Remedy, err = got.judge(c.Provider)
+		receipt, err = got.judge(h, c.Provider)
 		return err
 	})
 	answer.Took = 0 // it came with the post
@@ -122,17 +131,21 @@ func machine() string {
 func (a *Accounts) findReceipt(ctx context.Context, h *Hop, connection, receipt uuid.UUID) error {
 	found, err := a.opts.Store.Receipts(ctx, booking.Filter{ReceiptID: &receipt, ConnectionID: &connection}, booking.Page{Limit: 1})
 	if err != nil {
+		h.found(FoundNoDatabase)
 		h.Remedy = "see doctor about the database"
 		return err
 	}
 	if len(found.Items) == 0 {
+		h.found(FoundOtherDatabase)
 		h.Remedy = "the server that answers at the public URL has another database than this command: give both the same settings"
 		return fmt.Errorf("the receipt %s is not in this database", receipt)
 	}
 	r := found.Items[0]
 	if r.Kind != booking.KindSelftest || r.Status != booking.StatusIgnored {
+		h.found(FoundStoredOtherwise)
 		return fmt.Errorf("the receipt %s is a %s %s, not an ignored selftest", r.ID, r.Status, r.Kind)
 	}
+	h.found(FoundStored)
 	h.Detail = fmt.Sprintf("the receipt %s is in the database", r.ID)
 	return nil
 }
@@ -175,6 +188,11 @@ func (a *Accounts) ask(ctx context.Context, c providers.Connection) []Hop {
 	var asked Asked
 	api := a.hop(ctx, HopAPI, func(ctx context.Context, h *Hop) (err error) {
 		asked, err = a.Ask(ctx, c.ID)
+		h.found(FoundAccepted)
+		if err != nil {
+			h.found(FoundTrouble, "Cause", string(CauseOf(err)))
+			h.Said = Said(err)
+		}
 		h.Detail = c.Provider + " accepts the credentials"
 		h.Remedy = Remedy(c.Provider, err)
 		return err
@@ -182,29 +200,39 @@ func (a *Accounts) ask(ctx context.Context, c providers.Connection) []Hop {
 	if !api.OK {
 		return []Hop{api}
 	}
-	hook := a.hop(ctx, HopWebhook, func(_ context.Context, h *Hop) (err error) {
-		h.Detail, h.Remedy, err = asked.judge(c, a.Target(c))
-		return err
+	hook := a.hop(ctx, HopWebhook, func(_ context.Context, h *Hop) error {
+		return asked.judge(h, c, a.Target(c))
 	})
 	return []Hop{api, hook}
 }
 
 // judge says how a connection's webhook is.
-func (k Asked) judge(c providers.Connection, target string) (detail, remedy string, err error) {
+func (k Asked) judge(h *Hop, c providers.Connection, target string) error {
 	switch {
 	case !k.Registered:
-		return "it was not registered by us: only the provider's posts show whether it was entered there", "", nil
+		h.found(FoundHookByHand)
+		h.Detail = "it was not registered by us: only the provider's posts show whether it was entered there"
+		return nil
 	case len(k.Hooks) == 0:
-		return "", again, fmt.Errorf("%s has no webhook for %s", c.Provider, target)
+		h.found(FoundNoHook)
+		h.Remedy = again
+		return fmt.Errorf("%s has no webhook for %s", c.Provider, target)
 	case !k.Active:
-		return "", again, fmt.Errorf("%s has switched the webhook off", c.Provider)
+		h.found(FoundHookOff)
+		h.Remedy = again
+		return fmt.Errorf("%s has switched the webhook off", c.Provider)
 	}
-	for _, h := range k.Hooks {
-		if h.FailingSince != nil {
-			return "it stands, but posts to it fail since " + h.FailingSince.UTC().Format(time.RFC3339), "see what the log says of these posts", nil
+	for _, hook := range k.Hooks {
+		if hook.FailingSince != nil {
+			h.found(FoundHookFailing)
+			h.Detail = "it stands, but posts to it fail since " + hook.FailingSince.UTC().Format(time.RFC3339)
+			h.Remedy = "see what the log says of these posts"
+			return nil
 		}
 	}
-	return c.Provider + " has our webhook, and it is active", "", nil
+	h.found(FoundHook)
+	h.Detail = c.Provider + " has our webhook, and it is active"
+	return nil
 }
 
 const again = "the running server registers it anew within half an hour; or connect the account again"
@@ -223,6 +251,10 @@ func Remedy(provider string, err error) string {
 		return "there is no such API at the connection's address: has it moved?"
 	case CauseUnreachable:
 		return provider + " does not answer, or breaks off: look at this machine's way out, and try again later"
+	case CauseNoHost:
+		return "nobody knows a host of that name: look at the connection's address, and at this machine's domain name server"
+	case CauseCertificate:
+		return "the certificate at the connection's address is not accepted: has it expired, or is something in between?"
 	case CausePrivate:
 		return "name the host in " + providers.PrivateHostsSetting + " if it is yours"
 	case CauseLimited:

@@ -128,7 +128,7 @@ func (a *Accounts) Apply(ctx context.Context, c access.Change) error {
 	})
 	var fence *booking.FenceError
 	if errors.As(err, &fence) && fence.Constraint == "users_name" {
-		return &booking.ConflictError{Detail: "a user of that name exists"}
+		return &booking.ConflictError{Code: "user_exists", Detail: "a user of that name exists"}
 	}
 	if err != nil {
 		return fmt.Errorf("store: accounts: %w", err)

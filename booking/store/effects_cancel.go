@@ -140,7 +140,7 @@ func (s *Store) AskCancel(ctx context.Context, r booking.CancelRequest, e access
 			out = known
 			return nil
 		case err == nil:
-			return &booking.ConflictError{Detail: "the request's id was used for another booking"}
+			return &booking.ConflictError{Code: "request_used", Detail: "the request's id was used for another booking"}
 		case !errors.Is(err, booking.ErrNotFound):
 			return err
 		}

@@ -93,7 +93,7 @@ func (e *erasure) noHost(ctx context.Context, email string) error {
 	var n int64
 	err := e.reader(ctx).Table("identities").Where("email = ? OR external_id = ?", booking.NormalizeEmail(email), booking.NormalizeEmail(email)).Count(&n).Error
 	if err == nil && n > 0 {
-		return &booking.ConflictError{Detail: "this e-mail is a host's: bookings are told apart by it. Disconnect the host's account at the provider first; hosts are not erased"}
+		return &booking.ConflictError{Code: "host_email", Detail: "this e-mail is a host's: bookings are told apart by it. Disconnect the host's account at the provider first; hosts are not erased"}
 	}
 	return classify(err)
 }

@@ -382,7 +382,7 @@ func (rp *replaying) end(ctx context.Context, err error) error {
 		rp.run.Error = "" // it goes on by itself
 	default:
 		rp.run.Failures++
-		rp.run.Error = "going on failed; the server's log says why"
+		rp.run.Error = booking.ReplayBroken
 		if rp.run.Failures >= mostReplayFails {
 			rp.run.Status, rp.run.FinishedAt = booking.RunFailed, &now
 		}

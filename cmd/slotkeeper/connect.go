@@ -136,6 +136,8 @@ func connectError(provider string, err error) error {
 	remedy, known := map[account.Cause]string{
 		account.CauseCredentials: "the key or token is not accepted: make a new one at " + provider + " and try again",
 		account.CauseNoAPI:       "there is no such API at this address: check --api-url",
+		account.CauseNoHost:      "nobody knows a host of that name: check --api-url",
+		account.CauseCertificate: "its certificate is not accepted: check --api-url, and whether it has expired",
 		account.CauseUnreachable: provider + " does not answer, or breaks off: check --api-url and this machine's way out",
 		account.CausePrivate:     "its address is private: name the host in " + providers.PrivateHostsSetting + " if it is yours",
 		account.CauseCannotAsk:   "--subscribe, --backfill and --reconnect need what the account is asked with: --api-token, or --api-user and --api-key",

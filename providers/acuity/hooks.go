@@ -148,7 +148,7 @@ func manual(err error) error {
 	if why == "" {
 		why = answer.Error()
 	}
-	return &providers.ManualError{Why: why, Where: where}
+	return &providers.ManualError{Why: why, Said: answer.Message, Where: where}
 }
 
 // Unsubscribe removes the hooks made over the API. Those made by hand are removed

@@ -192,10 +192,10 @@ func manual(err error) error {
 	case status(err) != http.StatusForbidden:
 		return err
 	}
-	why := "the key may not register webhooks"
+	manual := &providers.ManualError{Why: "the key may not register webhooks", Where: whereHooks}
 	var answer *providers.AnswerError
 	if errors.As(err, &answer) && answer.Message != "" {
-		why = answer.Message
+		manual.Why, manual.Said = answer.Message, answer.Message
 	}
-	return &providers.ManualError{Why: why, Where: whereHooks}
+	return manual
 }

@@ -111,7 +111,8 @@ func (*Provider) Subscribe(ctx context.Context, client *http.Client, c providers
 		made, err = a.subscribe(ctx, s)
 	}
 	if message, no := forbidden(err); no {
-		return nil, &providers.ManualError{Why: strings.TrimPrefix(message, "Permission Denied: "), Where: byHand}
+		why := strings.TrimPrefix(message, "Permission Denied: ")
+		return nil, &providers.ManualError{Why: why, Said: why, Where: byHand}
 	}
 	if err != nil {
 		return nil, err
