@@ -114,7 +114,7 @@ func (s *server) adminLogPage(c echo.Context) error {
 	status := http.StatusOK
 	var invalid *booking.InvalidError
 	if errors.As(err, &invalid) {
-		v.Error, status = l.t("audit.invalid"), http.StatusUnprocessableEntity
+		v.Error, status = l.filters(err), http.StatusUnprocessableEntity
 	} else if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func subjectOf(text string, actors map[booking.Actor]string, names names) subjec
 	case "receipt":
 		out.Link = "/deliveries/" + id
 	case "replay":
-		out.Link = replayLink(parsed)
+		out.Name, out.Link = "", replayLink(parsed)
 	case "resource":
 		// One that was merged away has no page any more.
 		if name = names.resource[parsed]; name != "" {

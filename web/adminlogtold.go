@@ -16,6 +16,9 @@ const subjectMark = "\x00"
 // version for instance, stands under its own name.
 func (r *adminLogRow) tell(l *language, actors map[booking.Actor]string) {
 	who := cmp.Or(actors[r.Actor], l.actor(r.Actor))
+	if r.Actor == booking.ActorSystem {
+		who = l.t("adminlog.system") // it begins the sentence
+	}
 	key := "did." + r.Action
 	if !l.has(key) {
 		r.Before, r.After, r.Named = who+": "+r.Action+" ", "", true
@@ -34,6 +37,8 @@ func (l *language) unnamed(action string, detail map[string]string) string {
 		return l.t("signed.failed.unknown_name")
 	case access.DidMakeLink:
 		return l.named("purpose", detail["purpose"])
+	case access.DidReplay, access.DidStopReplay:
+		return l.t("what.replay")
 	case access.DidFailConnect:
 		return l.named("provider", detail["provider"])
 	}

@@ -134,7 +134,7 @@ func TestAlertsPage(t *testing.T) {
 	done := noon
 	w.alerts.over = []booking.Alert{oneAlert(booking.TroubleDrift, r.connections[0].ID.String(), "")}
 	w.alerts.over[0].ClosedAt = &done
-	says(t, w.get(t, who, "/alerts"), "Clinic (Calendly) needs a new sign-in", "connects the account again", "Deliveries given up: 7", "/deliveries?", "I see to it", "has bookings otherwise")
+	says(t, w.get(t, who, "/alerts"), "Clinic (Calendly) needs a new sign-in", "connects the account again", "Deliveries given up: 7", "/deliveries?", "I&#39;ll take care of it", "differs from what is here")
 	resp := w.post(t, who, "/alerts/"+w.alerts.open[0].ID.String()+"/acknowledge", url.Values{})
 	if resp.StatusCode != http.StatusSeeOther || len(w.alerts.acknowledged) != 1 || w.alerts.acknowledged[0] != w.alerts.open[0].ID {
 		t.Errorf("answered %d, acknowledged %v", resp.StatusCode, w.alerts.acknowledged)

@@ -76,7 +76,7 @@ func (s *server) auditPage(c echo.Context) error {
 	err = s.fillAudit(ctx, &v, who, names, actors)
 	var invalid *booking.InvalidError
 	if errors.As(err, &invalid) {
-		v.Error, status = who.language.t("audit.invalid"), http.StatusUnprocessableEntity
+		v.Error, status = who.language.filters(err), http.StatusUnprocessableEntity
 	} else if err != nil {
 		return err
 	}

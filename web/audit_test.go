@@ -73,6 +73,9 @@ func TestAudit(t *testing.T) {
 		}
 		wholesome(t, res, "en")
 	}
+	if res := w.get(t, browser, "/audit?from=2026-12-07&to=2026-12-01"); res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(res.body, "The first day is after the last.") {
+		t.Errorf("a period that ends before it begins: %d", res.StatusCode)
+	}
 	empty := newWorld(t, &records{}, nil)
 	if res := empty.get(t, empty.user(t, "ayu", access.Viewer), "/audit"); !strings.Contains(res.body, "Nothing is recorded yet") {
 		t.Error("an audit without anything does not say so")

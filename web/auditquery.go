@@ -66,6 +66,9 @@ func (p auditPeriod) into(v url.Values) {
 	}
 }
 
+// periodField is what is wrong of days each of which is right.
+const periodField = "period"
+
 // window is the period as times, nil where it is open. Days are the zone's.
 func (p auditPeriod) window(zone *time.Location, now time.Time) (from, to *time.Time, err error) {
 	if p.From == "" && p.To == "" {
@@ -88,6 +91,9 @@ func (p auditPeriod) window(zone *time.Location, now time.Time) (from, to *time.
 		to = &end
 	} else if p.To != "" {
 		return nil, nil, &booking.InvalidError{Field: "to", Detail: "is a date like 2026-11-29"}
+	}
+	if from != nil && to != nil && !from.Before(*to) {
+		return nil, nil, &booking.InvalidError{Field: periodField, Detail: "ends before it begins"}
 	}
 	return from, to, nil
 }

@@ -82,5 +82,10 @@ func replaced(b booking.View) bool {
 
 // nowAt is when a booking is now, with the day where that is another than before.
 func (w window) nowAt(b booking.View, before time.Time) string {
-	return w.language.dates.hours(b.StartsAt.In(w.query.Zone), b.EndsAt.In(w.query.Zone), calendar.DateOf(before, w.query.Zone))
+	from, to := b.StartsAt.In(w.query.Zone), b.EndsAt.In(w.query.Zone)
+	d, on := w.language.dates, calendar.DateOf(from, w.query.Zone)
+	if on == calendar.DateOf(before, w.query.Zone) {
+		return d.hours(from, to, on)
+	}
+	return d.shortDay(on) + ", " + d.hours(from, to, on)
 }

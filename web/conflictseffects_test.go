@@ -33,7 +33,7 @@ func TestConflictsShowTheirCancels(t *testing.T) {
 		"queued":              {booking.EffectPending, 22, []string{"Cancel at Cal.com: queued", `datetime="2026-11-30T04:00:00Z"`}, false, false},
 		"failed":              {booking.EffectFailed, 22, []string{"failed, is tried again", "may not do this.", "&lt;b&gt;no", "3 attempts", `datetime="2026-11-30T05:01:00Z"`}, true, false},
 		"given up":            {booking.EffectDead, 22, []string{"given up", "may not do this."}, true, true},
-		"taken":               {booking.EffectDone, 22, []string{"canceled at the provider", "when the webhook comes", `datetime="2026-11-30T04:59:00Z"`}, false, false},
+		"taken":               {booking.EffectDone, 22, []string{"canceled at the provider", "as soon as the provider reports it", `datetime="2026-11-30T04:59:00Z"`}, false, false},
 		"the holder's failed": {booking.EffectFailed, 21, []string{"Cancel at Calendly: failed"}, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestCancelByHand(t *testing.T) {
 			wholesome(t, w.get(t, operator, path, "Accept-Language", lang), lang)
 		}
 		body := w.get(t, operator, path).body
-		has(t, what, body, "has no API credentials", `href="/connections/`+e.keyless[0].String()+`"`)
+		has(t, what, body, "has no key or token", `href="/connections/`+e.keyless[0].String()+`"`)
 		hasNot(t, what, body, cancelOf(22))
 	}
 	for i := range w.records.bookings {

@@ -189,6 +189,13 @@ func (s *server) showConnection(c echo.Context, status int, id uuid.UUID, v conn
 		return err
 	}
 	v.History, v.Compared = s.runViews(conn, runs, who), lastReconcile(runs)
+	actors, err := s.Records.Actors(ctx)
+	if err != nil {
+		return err
+	}
+	for i, r := range v.History {
+		v.History[i].By = who.language.actorName(r.Actor, actors)
+	}
 	if v.Hosts, v.Unmapped, err = s.hostsOf(ctx, v.Connection, who.language); err != nil {
 		return err
 	}

@@ -21,6 +21,8 @@ type runView struct {
 	account.Progress
 	// Changes is where the audit lists what it changed; "" when that is nothing.
 	Changes string
+	// By is who began it.
+	By string
 	// Stop is where it is stopped; "" when that is not possible.
 	Stop string
 }

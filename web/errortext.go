@@ -122,7 +122,6 @@ func (l *language) refused(err error) string {
 	var (
 		conflict *booking.ConflictError
 		cannot   *booking.CannotCancelError
-		invalid  *booking.InvalidError
 	)
 	key := ""
 	switch {
@@ -130,11 +129,18 @@ func (l *language) refused(err error) string {
 		key = "conflict." + conflict.Code
 	case errors.As(err, &cannot):
 		key = "undone." + cannot.Code
-	case errors.As(err, &invalid):
-		key = "invalid." + invalid.Field
 	}
 	if key == "" || !l.has(key) {
 		return ""
 	}
 	return l.t(key)
+}
+
+// filters says what is wrong with a page's filters.
+func (l *language) filters(err error) string {
+	var invalid *booking.InvalidError
+	if errors.As(err, &invalid) && invalid.Field == periodField {
+		return l.t("invalid.period")
+	}
+	return l.t("audit.invalid")
 }

@@ -19,7 +19,7 @@ import (
 // sameInBoth are the texts that are right to be equal in English and Indonesian:
 // names, and words that Indonesian has taken over.
 var sameInBoth = []string{
-	"nav.audit", "booking.whatsapp", "audit.title", "audit.heading", "calendar.view.agenda", "keys.agenda", "transition.hash", "actor.webhook",
+	"nav.audit", "booking.whatsapp", "audit.title", "audit.heading", "calendar.view.agenda", "keys.agenda", "transition.hash",
 	"kind.none", "actor.none", "provider.none", "provider.calendly", "provider.calcom", "provider.acuity", "role.operator", "role.administrator",
 }
 

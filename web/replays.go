@@ -114,6 +114,7 @@ type replaysView struct {
 type replayRow struct {
 	booking.Replay
 	Link string
+	By   string
 }
 
 // Under tells whether it is under way.
@@ -137,8 +138,12 @@ func (s *server) showReplays(c echo.Context, status int, f replayForm, errs map[
 	if err != nil {
 		return err
 	}
+	actors, err := s.Records.Actors(ctx)
+	if err != nil {
+		return err
+	}
 	for _, r := range newest {
-		v.Newest = append(v.Newest, replayRow{r, replayLink(r.ID)})
+		v.Newest = append(v.Newest, replayRow{r, replayLink(r.ID), who.language.actorName(r.Actor, actors)})
 	}
 	return s.page(c, status, "replays", page{Title: "replay.title", Section: "deliveries", Data: v})
 }
@@ -278,7 +283,11 @@ func (s *server) replayPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := replayReport{replayRow: replayRow{r, replayLink(id)}, Percent: -1, Counts: replayCounts(r)}
+	actors, err := s.Records.Actors(ctx)
+	if err != nil {
+		return err
+	}
+	v := replayReport{replayRow: replayRow{r, replayLink(id), who.language.actorName(r.Actor, actors)}, Percent: -1, Counts: replayCounts(r)}
 	if r.Filter.ConnectionID != nil {
 		v.Connection = names.connection[*r.Filter.ConnectionID]
 	}

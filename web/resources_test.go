@@ -155,8 +155,8 @@ func TestResourcePages(t *testing.T) {
 			}
 		}
 		list := w.get(t, browser, "/resources").body
-		has(t, "list", list, "1 identity has no resource", "calendar|2 &lt;b&gt;", "12 bookings in all", "3 to come", "Asia/Makassar",
-			`<a href="/resources/`+room+`">Consulting room</a>`, "mapped by hand")
+		has(t, "list", list, "1 calendar has no resource", "calendar|2 &lt;b&gt;", "12 bookings in all", "3 to come", "Asia/Makassar",
+			`<a href="/resources/`+room+`">Consulting room</a>`, "set by hand")
 		if found := w.get(t, browser, "/resources?q=consult").body; strings.Contains(found, "Ayu Lestari") || !strings.Contains(found, "Consulting room") {
 			t.Error("the search finds another")
 		}

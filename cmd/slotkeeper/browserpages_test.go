@@ -70,7 +70,7 @@ func (w *world) pages(b *browser) []photo {
 		{name: "audit-all", path: "/audit?show=all&range=all"},
 		{name: "audit-searched", path: "/audit?q=jonas"},
 		{name: "audit-empty", path: "/audit?from=2020-01-01&to=2020-01-02"},
-		{name: "audit-backwards", path: "/audit?from=2026-12-07&to=2026-12-01"},
+		{name: "audit-backwards", path: "/audit?from=2026-12-07&to=2026-12-01", status: http.StatusUnprocessableEntity},
 		{name: "transition", path: first("/audit?show=rejected", `tbody .when a`) + "?body=1"},
 		{name: "transition-conflict", path: first("/audit?reason=overlap", `tbody .when a`)},
 		{name: "adminlog", path: "/audit?view=admin"},
