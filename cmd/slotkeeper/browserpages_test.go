@@ -157,6 +157,7 @@ func TestBrowserPages(t *testing.T) {
 		b.seesPage(photo{name: "signin", path: "/signin"})
 		b.entersCalendar()
 		pages = w.pages(b)
+		coversEveryRoute(t, append(pages, photo{path: "/signin"}))
 		for _, p := range pages {
 			b.seesPage(p)
 		}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -34,7 +36,85 @@ func TestShots(t *testing.T) {
 	b.shoots(dir, []photo{{name: "signin", path: "/signin"}, {name: "link-spent", path: "/link/spent", status: http.StatusNotFound}}, only)
 	b.speak("en")
 	b.entersCalendar()
-	b.shoots(dir, w.pages(b), only)
+	pages := w.pages(b)
+	coversEveryRoute(t, append(pages, photo{path: "/signin"}))
+	b.shoots(dir, pages, only)
+	b.shoots(dir, w.answers(b), only)
+}
+
+// answers are the pages that come of what somebody does: each is done anew for every
+// picture.
+func (w *world) answers(b *browser) []photo {
+	b.t.Helper()
+	fill := func(selector, text string) {
+		eval[bool](b, fmt.Sprintf(`(document.querySelector(%q).value = %q) !== undefined`, selector, text))
+	}
+	does := func(path string, status int64, click string, fields ...string) func(b *browser) {
+		return func(b *browser) {
+			if path != "" {
+				b.expect(b.url+path, status)
+			}
+			for i := 0; i+1 < len(fields); i += 2 {
+				fill(fields[i], fields[i+1])
+			}
+			b.click(click)
+		}
+	}
+	b.open("/settings/users", http.StatusOK)
+	viewer := eval[string](b, `document.querySelector("tbody tr:nth-child(3) a").getAttribute("href")`)
+	link := does("", 0, `form[action$="/link"] button`)
+	b.open("/settings/alerts", http.StatusOK)
+	does("", 0, `form[action="/settings/alerts"] button`, "#address", "night.desk@mail.example")(b)
+	b.open("/alerts", http.StatusOK)
+	b.click(".alert form button")
+	failing := "/bookings/" + w.losesItsCancel(b)
+	group := "/bookings/" + w.group.ID.String() + "/cancel-at-provider"
+	again := "/connections/new/acuity?id=" + w.dead.ID.String()
+	return []photo{
+		{name: "alerts-seen", path: "/alerts?done=acknowledged"},
+		{name: "booking-cancel-failed", path: failing},
+		{name: "cancel-unconfirmed", path: group, after: does(group, http.StatusUnprocessableEntity, `form.card .primary`, "#confirm", "7")},
+		{name: "connect-refused", path: again, after: does("/connections/new/acuity", http.StatusUnprocessableEntity, `form.card .primary`, "#key", "not-the-key")},
+		{name: "connection-tested", path: "/connections/" + w.works.ID.String(), after: does("", 0, `form[action$="/test"] button`)},
+		{name: "link", path: viewer, after: func(b *browser) {
+			link(b)
+			at, err := url.Parse(eval[string](b, `document.querySelector("code.secret").textContent`))
+			must(b.t, err)
+			b.open(at.Path, http.StatusOK)
+		}},
+		{name: "settings-alerts-told", path: "/settings/alerts"},
+		{name: "settings-alerts-wrong", path: "/settings/alerts", after: does("/settings/alerts", http.StatusUnprocessableEntity, `form[action="/settings/alerts"] button`, "#address", "nobody")},
+		{name: "settings-feed-made", path: "/settings/feeds", after: does("", 0, `form[action="/settings/feeds"] button`, "#name", "Front desk")},
+		{name: "settings-link-made", path: viewer, after: link},
+		{name: "settings-password-wrong", path: "/settings", after: does("/settings/password", http.StatusUnprocessableEntity, `form[action="/settings/password"] button`, "#current", "wrong", "#password", "a few unrelated words")},
+		{name: "settings-token-made", path: "/settings/tokens", after: does("", 0, `form[action="/settings/tokens"] button`, "#name", "Door display")},
+		{name: "settings-user-taken", path: "/settings/users", after: does("/settings/users", http.StatusConflict, `form[action="/settings/users"] button`, "#name", "front.desk")},
+	}
+}
+
+// losesItsCancel asks an account that lost its key to cancel a booking, and gives the
+// booking once that has failed.
+func (w *world) losesItsCancel(b *browser) string {
+	b.t.Helper()
+	for _, of := range api[struct {
+		ID, Provider, Status, Title string
+	}](b.t, w.server, w.token(b.t, "read"), "bookings") {
+		if of.Provider != "acuity" || of.Status != "active" {
+			continue
+		}
+		b.open("/bookings/"+of.ID+"/cancel-at-provider", http.StatusOK)
+		b.click("form.card .primary")
+		waitFor(b.t, "the cancel to fail", func() error {
+			b.open("/bookings/"+of.ID, http.StatusOK)
+			if !eval[bool](b, `document.querySelector("#effects .step.bad") !== null`) {
+				return errors.New("it is not tried yet")
+			}
+			return nil
+		})
+		return of.ID
+	}
+	b.t.Fatal("Acuity has no booking")
+	return ""
 }
 
 func (b *browser) shoots(dir string, pages []photo, only *regexp.Regexp) {
