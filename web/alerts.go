@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -81,7 +82,7 @@ func (s *server) alertsPage(c echo.Context) error {
 		for i, a := range all {
 			row := alertRow{Alert: a, alertSaid: said[i]}
 			if a.AcknowledgedBy != "" {
-				row.By = who.language.actorName(a.AcknowledgedBy, actors)
+				row.By = cmp.Or(actors[a.AcknowledgedBy], who.language.actor(a.AcknowledgedBy))
 			}
 			*part.into = append(*part.into, row)
 		}

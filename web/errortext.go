@@ -43,7 +43,11 @@ func (l *language) kept(text string) *errorText {
 	case booking.ReplayBroken:
 		return &errorText{Text: l.t("replay.broken")}
 	}
-	return l.cause(account.CauseIn(text))
+	cause, said := account.CauseIn(text)
+	if key := "kept." + string(cause); l.has(key) {
+		return &errorText{Text: l.t(key), Said: said} // nobody is at a form
+	}
+	return l.cause(cause, said)
 }
 
 // undone is kept of a cancel at a provider.

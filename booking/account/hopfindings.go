@@ -8,6 +8,8 @@ type HopFinding string
 const (
 	FoundAddress         HopFinding = "address"
 	FoundPrivate         HopFinding = "private" // passes, but nobody outside gets there
+	FoundIP              HopFinding = "ip"      // the URL has an address and no name
+	FoundPrivateIP       HopFinding = "private_ip"
 	FoundNoAddress       HopFinding = "no_address"
 	FoundConnected       HopFinding = "connected"
 	FoundPlain           HopFinding = "plain" // passes, without TLS
@@ -52,7 +54,7 @@ func (h *Hop) found(what HopFinding, pairs ...string) {
 // Mind tells of a hop that passed, and of which somebody should think.
 func (h Hop) Mind() bool {
 	switch h.Found { //nolint:exhaustive // of the others there is nothing to think
-	case FoundPrivate, FoundPlain, FoundCertificateEnds, FoundHookFailing:
+	case FoundPrivate, FoundPrivateIP, FoundPlain, FoundCertificateEnds, FoundHookFailing:
 		return h.OK
 	}
 	return false

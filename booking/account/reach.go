@@ -76,12 +76,14 @@ func lookUp(ctx context.Context, h *Hop, host string) error {
 		said, plain = append(said, fmt.Sprintf("%s (%s)", addr.Unmap(), kind)), append(plain, addr.Unmap().String())
 	}
 	h.Detail = host + " is " + strings.Join(said, ", ")
+	public, private := FoundAddress, FoundPrivate
 	if _, err := netip.ParseAddr(host); err == nil {
 		h.Detail = strings.Join(said, ", ")
+		public, private = FoundIP, FoundPrivateIP
 	}
-	h.found(FoundAddress, "Host", host, "Addresses", strings.Join(plain, ", "))
+	h.found(public, "Host", host, "Addresses", strings.Join(plain, ", "))
 	if !reachable {
-		h.found(FoundPrivate, "Host", host, "Addresses", strings.Join(plain, ", "))
+		h.found(private, "Host", host, "Addresses", strings.Join(plain, ", "))
 		h.Remedy = "a provider on the internet does not reach it, unless the name has another address outside"
 	}
 	return nil
