@@ -130,7 +130,7 @@ func (b *browser) seesEveryView() {
 		b.t.Errorf("in the night of 25 hours there are %d bookings, want 2", n)
 	}
 	b.open("/calendar?view=week&"+onMonday, http.StatusOK)
-	b.shows(".calendar", "Visit g-", "5 people", "moved to Tue 8 Dec 14:00", "Visit b-")
+	b.shows(".calendar", "Visit g-", "5 people", "moved to Tue 8 Dec, 14:00", "Visit b-")
 	b.open("/calendar?view=resources&"+onMonday, http.StatusOK)
 	b.shows(".grid", "Room 0", "Room 5", "Hall")
 	b.open("/calendar?view=month&"+onMonday, http.StatusOK)
