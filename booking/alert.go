@@ -3,6 +3,7 @@ package booking
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -31,12 +32,15 @@ const (
 	TroubleDrift TroubleKind = "drift"
 	// TroubleCopies: most of what a connection's provider posts came before.
 	TroubleCopies TroubleKind = "copies"
+	// TroubleUnproven: many posts to a connection bear no signature that fits.
+	TroubleUnproven TroubleKind = "unproven"
 )
 
 // TroubleKinds are all of them.
 func TroubleKinds() []TroubleKind {
 	return []TroubleKind{
 		TroubleConnection, TroubleReceipts, TroubleDead, TroubleOpen, TroubleConflict, TroubleConflicts, TroubleDrift, TroubleCopies,
+		TroubleUnproven,
 	}
 }
 
@@ -101,6 +105,10 @@ func (t Trouble) Level(now time.Time) AlertLevel {
 		return failureLevel(t.Count, now.Sub(t.Since))
 	case TroubleCopies:
 		return LevelNotice
+	case TroubleUnproven:
+		if t.Detail != UnprovenAll {
+			return LevelNotice // a stranger: what the provider sends arrives all the same
+		}
 	case TroubleDead, TroubleConflict, TroubleConflicts, TroubleDrift:
 	}
 	return LevelWarning
@@ -114,21 +122,32 @@ type Alert struct {
 	Level          AlertLevel // the highest that was reached
 	Detail         string
 	Count          int
-	Since          time.Time
+	Since          time.Time // of the present stretch, where it came and went
 	OpenedAt       time.Time
+	GoneAt         *time.Time // since when nothing is wrong any more, though that may not last
 	ClosedAt       *time.Time // nil while it lasts
+	Returns        int        // how often it began again after it was over
 	AcknowledgedBy Actor      // "" for nobody
 	AcknowledgedAt *time.Time
+}
+
+// Began is when it first was so, however often it came and went since.
+func (a Alert) Began() time.Time {
+	if a.OpenedAt.Before(a.Since) {
+		return a.OpenedAt
+	}
+	return a.Since
 }
 
 // AlertEvent is what is told of an alert.
 type AlertEvent string
 
-// An alert opens, becomes worse, and is over.
+// An alert opens, becomes worse, and is over; soon after, it may be there again.
 const (
 	AlertOpened    AlertEvent = "opened"
 	AlertWorse     AlertEvent = "worse"
 	AlertRecovered AlertEvent = "recovered"
+	AlertReturned  AlertEvent = "returned"
 )
 
 // AlertStep is what becomes of an alert when the troubles of now are looked at.
@@ -142,15 +161,20 @@ type AlertStep struct {
 // Told is the action of the effects that tell of an event of the alert, at its level:
 // asked for again, nobody is told twice.
 func (a Alert) Told(e AlertEvent) uuid.UUID {
-	return uuid.NewSHA1(a.ID, []byte(string(e)+" "+string(a.Level)))
+	what := string(e) + " " + string(a.Level)
+	if a.Returns > 0 {
+		what += " " + strconv.Itoa(a.Returns)
+	}
+	return uuid.NewSHA1(a.ID, []byte(what))
 }
 
-// ToldBefore are the actions by which somebody may have been told that it is.
+// ToldBefore are the actions by which somebody may have been told that it is, since it
+// last began.
 func (a Alert) ToldBefore() []uuid.UUID {
 	var out []uuid.UUID
 	for _, level := range AlertLevels() {
 		a.Level = level
-		out = append(out, a.Told(AlertOpened), a.Told(AlertWorse))
+		out = append(out, a.Told(AlertOpened), a.Told(AlertWorse), a.Told(AlertReturned))
 	}
 	return out
 }
@@ -165,55 +189,6 @@ type Notice struct {
 	Count     int        `json:"count"`
 	Detail    string     `json:"detail"`
 	At        time.Time  `json:"at"`
-}
-
-// StepAlerts compares the open alerts with the troubles of now. What still is stays
-// one alert, whatever became of its numbers; what is gone is over. Of alerts to which
-// nothing happened there is no step.
-func StepAlerts(open []Alert, troubles []Trouble, now time.Time) []AlertStep {
-	type key struct {
-		kind    TroubleKind
-		subject string
-	}
-	known := make(map[key]Alert, len(open))
-	for _, a := range open {
-		known[key{a.Kind, a.Subject}] = a
-	}
-	var out []AlertStep
-	for _, t := range troubles {
-		k := key{t.Kind, t.Subject}
-		a, lasts := known[k]
-		delete(known, k)
-		if t.Since.IsZero() { // nobody knows: since it was found
-			t.Since = now
-			if lasts {
-				t.Since = a.Since
-			}
-		}
-		level := t.Level(now)
-		step := AlertStep{Resources: t.Resources}
-		switch {
-		case !lasts:
-			a = Alert{ID: uuid.Must(uuid.NewV7()), Kind: t.Kind, Subject: t.Subject, Level: level, Since: t.Since, OpenedAt: now}
-			step.Event = AlertOpened
-		case level != a.Level && level.Reaches(a.Level):
-			a.Level = level
-			step.Event = AlertWorse
-		}
-		if step.Event == "" && a.Detail == t.Detail && a.Count == t.Count {
-			continue
-		}
-		a.Detail, a.Count = t.Detail, t.Count
-		step.Alert = a
-		out = append(out, step)
-	}
-	for _, a := range open {
-		if _, gone := known[key{a.Kind, a.Subject}]; gone {
-			a.ClosedAt = &now
-			out = append(out, AlertStep{Alert: a, Event: AlertRecovered})
-		}
-	}
-	return out
 }
 
 // AlertChannel is how somebody is told.
@@ -251,8 +226,8 @@ type AlertRecipient struct {
 	Address, Label string
 	Least          AlertLevel
 	Language       string
-	// ResourceID narrows it to what is about one resource; uuid.Nil hears of all.
-	ResourceID uuid.UUID
+	// Resources narrow it to what is about one of them; none hears of everything.
+	Resources []uuid.UUID
 	CreatedBy  Actor
 	CreatedAt  time.Time
 }
@@ -263,13 +238,19 @@ func (r AlertRecipient) Hears(s AlertStep) bool {
 	if s.Event == "" || !s.Alert.Level.Reaches(r.Least) {
 		return false
 	}
-	return r.ResourceID == uuid.Nil || slices.Contains(s.Resources, r.ResourceID)
+	return len(r.Resources) == 0 || slices.ContainsFunc(r.Resources, func(id uuid.UUID) bool { return slices.Contains(s.Resources, id) })
 }
 
-// WorstFirst orders alerts: those that last by level, then by when they began.
+// WorstFirst orders alerts: those about which something is wrong now by level, then by
+// when they began; those that may be over come last.
 func WorstFirst(all []Alert) {
+	levels, gone := AlertLevels(), func(a Alert) int {
+		if a.GoneAt != nil {
+			return 1
+		}
+		return 0
+	}
 	slices.SortStableFunc(all, func(a, b Alert) int {
-		levels := AlertLevels()
-		return cmp.Or(cmp.Compare(slices.Index(levels, b.Level), slices.Index(levels, a.Level)), a.OpenedAt.Compare(b.OpenedAt))
+		return cmp.Or(cmp.Compare(gone(a), gone(b)), cmp.Compare(slices.Index(levels, b.Level), slices.Index(levels, a.Level)), a.OpenedAt.Compare(b.OpenedAt))
 	})
 }

@@ -16,24 +16,27 @@ var alertNow = time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 func TestTroubleLevels(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		kind  booking.TroubleKind
-		count int
-		lasts time.Duration
-		want  booking.AlertLevel
+		kind   booking.TroubleKind
+		count  int
+		lasts  time.Duration
+		want   booking.AlertLevel
+		detail string
 	}{
-		{booking.TroubleConnection, 1, 0, booking.LevelNotice},
-		{booking.TroubleConnection, 4, 15*time.Minute - time.Second, booking.LevelNotice},
-		{booking.TroubleConnection, 5, 0, booking.LevelWarning},
-		{booking.TroubleConnection, 1, 15 * time.Minute, booking.LevelWarning},
-		{booking.TroubleReceipts, 19, time.Hour - time.Second, booking.LevelWarning},
-		{booking.TroubleReceipts, 20, 0, booking.LevelPage},
-		{booking.TroubleOpen, 0, time.Hour, booking.LevelPage},
-		{booking.TroubleConflict, 1, 100 * time.Hour, booking.LevelWarning},
-		{booking.TroubleConflicts, 900, 0, booking.LevelWarning},
-		{booking.TroubleDead, 1, 0, booking.LevelWarning},
-		{booking.TroubleCopies, 90, time.Hour, booking.LevelNotice},
+		{booking.TroubleConnection, 1, 0, booking.LevelNotice, ""},
+		{booking.TroubleConnection, 4, 15*time.Minute - time.Second, booking.LevelNotice, ""},
+		{booking.TroubleConnection, 5, 0, booking.LevelWarning, ""},
+		{booking.TroubleConnection, 1, 15 * time.Minute, booking.LevelWarning, ""},
+		{booking.TroubleReceipts, 19, time.Hour - time.Second, booking.LevelWarning, ""},
+		{booking.TroubleReceipts, 20, 0, booking.LevelPage, ""},
+		{booking.TroubleOpen, 0, time.Hour, booking.LevelPage, ""},
+		{booking.TroubleConflict, 1, 100 * time.Hour, booking.LevelWarning, ""},
+		{booking.TroubleConflicts, 900, 0, booking.LevelWarning, ""},
+		{booking.TroubleDead, 1, 0, booking.LevelWarning, ""},
+		{booking.TroubleCopies, 90, time.Hour, booking.LevelNotice, ""},
+		{booking.TroubleUnproven, 90, time.Hour, booking.LevelNotice, booking.UnprovenSome},
+		{booking.TroubleUnproven, 5, 2 * time.Hour, booking.LevelWarning, booking.UnprovenAll},
 	} {
-		got := booking.Trouble{Kind: tt.kind, Count: tt.count, Since: alertNow.Add(-tt.lasts)}.Level(alertNow)
+		got := booking.Trouble{Kind: tt.kind, Count: tt.count, Detail: tt.detail, Since: alertNow.Add(-tt.lasts)}.Level(alertNow)
 		if got != tt.want {
 			t.Errorf("%s, %d in a row for %s: %s, want %s", tt.kind, tt.count, tt.lasts, got, tt.want)
 		}
@@ -60,7 +63,8 @@ func TestStepAlerts(t *testing.T) {
 		{5 * time.Minute, failing(6, began), booking.AlertWorse, booking.LevelWarning},
 		{6 * time.Minute, failing(2, began), "", booking.LevelWarning}, // it was worse: it stays what it was
 		{70 * time.Minute, failing(2, began), booking.AlertWorse, booking.LevelPage},
-		{71 * time.Minute, nil, booking.AlertRecovered, booking.LevelPage},
+		{71 * time.Minute, nil, "", booking.LevelPage}, // it may come back
+		{81 * time.Minute, nil, booking.AlertRecovered, booking.LevelPage},
 	} {
 		steps := booking.StepAlerts(open, tt.troubles, alertNow.Add(tt.after))
 		if len(steps) != 1 || steps[0].Event != tt.event || steps[0].Alert.Level != tt.level {
@@ -74,9 +78,6 @@ func TestStepAlerts(t *testing.T) {
 	lasts := booking.StepAlerts(nil, failing(1, began), alertNow)[0].Alert
 	if steps := booking.StepAlerts([]booking.Alert{lasts}, failing(1, began), alertNow.Add(time.Minute)); len(steps) != 0 {
 		t.Errorf("nothing happened to it, and it is written again: %+v", steps)
-	}
-	if steps := booking.StepAlerts(nil, failing(1, began), alertNow); steps[0].Alert.ID == open[0].ID {
-		t.Error("the next outage is the same alert")
 	}
 	// Nobody knows since when: since it was found, and it grows old from there.
 	steps := booking.StepAlerts(nil, []booking.Trouble{{Kind: booking.TroubleReceipts, Subject: "c", Count: 1}}, alertNow)
@@ -97,8 +98,9 @@ func TestWhoHears(t *testing.T) {
 		"everything":       {booking.AlertRecipient{Least: booking.LevelNotice}, true},
 		"its level":        {booking.AlertRecipient{Least: booking.LevelWarning}, true},
 		"pages only":       {booking.AlertRecipient{Least: booking.LevelPage}, false},
-		"the resource":     {booking.AlertRecipient{Least: booking.LevelNotice, ResourceID: room}, true},
-		"another resource": {booking.AlertRecipient{Least: booking.LevelNotice, ResourceID: other}, false},
+		"the resource":     {booking.AlertRecipient{Least: booking.LevelNotice, Resources: []uuid.UUID{room}}, true},
+		"another resource": {booking.AlertRecipient{Least: booking.LevelNotice, Resources: []uuid.UUID{other}}, false},
+		"several":          {booking.AlertRecipient{Least: booking.LevelNotice, Resources: []uuid.UUID{other, room}}, true},
 	} {
 		if got := tt.r.Hears(step); got != tt.want {
 			t.Errorf("%s: %v", name, got)
@@ -107,5 +109,127 @@ func TestWhoHears(t *testing.T) {
 	step.Event = ""
 	if (booking.AlertRecipient{Least: booking.LevelNotice}).Hears(step) {
 		t.Error("nothing new is told")
+	}
+}
+
+// flap has a trouble be there in every other step of so long, and gives what is told.
+func flap(every, lasts time.Duration) (told map[booking.AlertEvent]int, alerts int) {
+	known, told, seen := map[uuid.UUID]booking.Alert{}, map[booking.AlertEvent]int{}, map[uuid.UUID]bool{}
+	look := func(now time.Time, wrong bool) {
+		var troubles []booking.Trouble
+		if wrong {
+			troubles = []booking.Trouble{{Kind: booking.TroubleConnection, Subject: "c", Count: 1, Since: now}}
+		}
+		var all []booking.Alert
+		for _, a := range known {
+			if a.ClosedAt == nil || now.Sub(*a.ClosedAt) < booking.ReturnsWithin {
+				all = append(all, a)
+			}
+		}
+		for _, s := range booking.StepAlerts(all, troubles, now) {
+			known[s.Alert.ID] = s.Alert
+			seen[s.Alert.ID] = true
+			told[s.Event]++
+		}
+	}
+	const look20 = 20 * time.Second
+	for at := time.Duration(0); at < lasts; at += look20 {
+		look(alertNow.Add(at), (at/every)%2 == 0)
+	}
+	for at := lasts; at < lasts+2*time.Hour; at += look20 {
+		look(alertNow.Add(at), false)
+	}
+	return told, len(seen)
+}
+
+// Whoever is told of something that comes and goes each minute is told once that it is
+// and once that it is over, not sixty times. Slower coming and going is told at most
+// twice an hour, and never lost.
+func TestFlapping(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		every, lasts     time.Duration
+		opened, returned int
+	}{
+		"each minute, for an hour":      {time.Minute, time.Hour, 1, 0},
+		"each minute, for a day":        {time.Minute, 24 * time.Hour, 1, 0},
+		"each quarter of an hour":       {15 * time.Minute, 6 * time.Hour, 1, 1},
+		"every hour and a half, a day":  {90 * time.Minute, 24 * time.Hour, 8, 0},
+		"once, for a look":              {20 * time.Second, 40 * time.Second, 1, 0},
+		"away for less than it is calm": {9 * time.Minute, time.Hour, 1, 0},
+	} {
+		told, alerts := flap(tt.every, tt.lasts)
+		if told[booking.AlertOpened] != tt.opened || told[booking.AlertReturned] != tt.returned || alerts != tt.opened {
+			t.Errorf("%s: told %v in %d alerts", name, told, alerts)
+		}
+		if told[booking.AlertRecovered] != tt.opened+tt.returned {
+			t.Errorf("%s: %d times over, %v", name, told[booking.AlertRecovered], told)
+		}
+		if n := told[booking.AlertOpened] + told[booking.AlertReturned] + told[booking.AlertRecovered]; n > 2+2*int(tt.lasts/time.Hour) {
+			t.Errorf("%s: told %d times", name, n)
+		}
+	}
+}
+
+// What a person ends is over at once; if it is there again soon, it is the alert from
+// before, told anew and under a name of its own, and nobody sees to it yet.
+func TestAlertReturns(t *testing.T) {
+	t.Parallel()
+	wrong := []booking.Trouble{{Kind: booking.TroubleConflict, Subject: "b", Count: 1, Since: alertNow}}
+	step := func(known booking.Alert, troubles []booking.Trouble, after time.Duration, want booking.AlertEvent) booking.Alert {
+		t.Helper()
+		var all []booking.Alert
+		if known.ID != uuid.Nil {
+			all = append(all, known)
+		}
+		steps := booking.StepAlerts(all, troubles, alertNow.Add(after))
+		if len(steps) != 1 || steps[0].Event != want {
+			t.Fatalf("after %s: %+v, want %s", after, steps, want)
+		}
+		return steps[0].Alert
+	}
+	a := step(booking.Alert{}, wrong, 0, booking.AlertOpened)
+	a.AcknowledgedBy, a.AcknowledgedAt = "user:x", &alertNow
+	first := a.ToldBefore()
+	over := step(a, nil, time.Minute, booking.AlertRecovered)
+	again := step(over, wrong, 2*time.Minute, booking.AlertReturned)
+	if again.ID != a.ID || again.ClosedAt != nil || again.GoneAt != nil || again.AcknowledgedBy != "" || again.AcknowledgedAt != nil {
+		t.Errorf("%+v", again)
+	}
+	for _, id := range again.ToldBefore() {
+		for _, before := range first {
+			if id == before {
+				t.Error("who was told the first time is taken for told of the second")
+			}
+		}
+	}
+	if over.Told(booking.AlertRecovered) == again.Told(booking.AlertRecovered) {
+		t.Error("that it is over a second time would be told to nobody")
+	}
+	gone := step(again, nil, 3*time.Minute, "")
+	if steps := booking.StepAlerts([]booking.Alert{gone}, nil, alertNow.Add(60*time.Minute)); len(steps) != 0 {
+		t.Errorf("over too soon: %+v", steps)
+	}
+	step(gone, nil, 63*time.Minute, booking.AlertRecovered)
+}
+
+// A wrong secret shows after a few posts, since its bookings do not arrive. A stranger
+// who posts beside the provider is a notice, and not at each try.
+func TestUnprovenTrouble(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		posts  int
+		proven bool
+		want   string
+	}{
+		"a few, none proven":  {5, false, booking.UnprovenAll},
+		"fewer":               {4, false, ""},
+		"a few beside others": {59, true, ""},
+		"many beside others":  {60, true, booking.UnprovenSome},
+	} {
+		got, is := booking.Unproven{ConnectionID: uuid.New(), Posts: tt.posts, Proven: tt.proven, Since: alertNow}.Trouble()
+		if is != (tt.want != "") || is && got.Detail != tt.want {
+			t.Errorf("%s: %+v, %v", name, got, is)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	netmail "net/mail"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,6 +50,8 @@ type alertRow struct {
 	booking.Alert
 	alertSaid
 	By string // who sees to it
+	// OverAt is when it is over, if nothing is wrong until then.
+	OverAt *time.Time
 }
 
 type alertsView struct {
@@ -81,6 +84,10 @@ func (s *server) alertsPage(c echo.Context) error {
 		}
 		for i, a := range all {
 			row := alertRow{Alert: a, alertSaid: said[i]}
+			if a.GoneAt != nil {
+				at := a.GoneAt.Add(a.Calm())
+				row.OverAt = &at
+			}
 			if a.AcknowledgedBy != "" {
 				row.By = cmp.Or(actors[a.AcknowledgedBy], who.language.actor(a.AcknowledgedBy))
 			}
@@ -109,7 +116,7 @@ func (s *server) acknowledgeAlert(c echo.Context) error {
 // recipientRow is somebody who is told, as the page has it.
 type recipientRow struct {
 	booking.AlertRecipient
-	Resource string
+	About []string // the names of its resources; none is everything
 }
 
 type alertSettingsView struct {
@@ -120,14 +127,15 @@ type alertSettingsView struct {
 	Channels   []booking.AlertChannel
 	Levels     []booking.AlertLevel
 	Languages  []option
-	Resources  []option
+	Resources  []choiceBox
 	Errors     map[string]string
 	Done       string
 	Trouble    *errorText // why a test was not sent
 }
 
 type recipientForm struct {
-	Channel, Address, Least, Language, Resource string
+	Channel, Address, Least, Language string
+	Resources                         []string
 }
 
 func (s *server) alertSettingsPage(c echo.Context) error {
@@ -145,10 +153,18 @@ func (s *server) showAlertSettings(c echo.Context, status int, v alertSettingsVi
 		return err
 	}
 	for _, r := range all {
-		v.Recipients = append(v.Recipients, recipientRow{r, names.resource[r.ResourceID]})
+		row := recipientRow{AlertRecipient: r}
+		for _, id := range r.Resources {
+			row.About = append(row.About, names.resource[id])
+		}
+		slices.Sort(row.About)
+		v.Recipients = append(v.Recipients, row)
 	}
 	v.settingsTabs, v.Mails = s.settingsTabs(c, "alerts"), s.Trier.Mails()
-	v.Channels, v.Levels, v.Languages, v.Resources = booking.AlertChannels(), booking.AlertLevels(), s.languages.options(), names.resources
+	v.Channels, v.Levels, v.Languages = booking.AlertChannels(), booking.AlertLevels(), s.languages.options()
+	for _, o := range names.resources {
+		v.Resources = append(v.Resources, choiceBox{o, slices.Contains(v.Form.Resources, o.Value)})
+	}
 	if v.Form.Language == "" {
 		v.Form.Language = l.tag
 	}
@@ -169,12 +185,14 @@ func (s *server) recipient(f recipientForm) (booking.AlertRecipient, error) {
 	if !r.Least.Reaches(booking.LevelNotice) {
 		return r, &booking.InvalidError{Field: "least"}
 	}
-	if f.Resource != "" {
-		id, err := uuid.Parse(f.Resource)
+	for _, text := range f.Resources {
+		id, err := uuid.Parse(text)
 		if err != nil {
 			return r, &booking.InvalidError{Field: "resource"}
 		}
-		r.ResourceID = id
+		if !slices.Contains(r.Resources, id) {
+			r.Resources = append(r.Resources, id)
+		}
 	}
 	address := strings.TrimSpace(f.Address)
 	switch r.Channel {
@@ -197,7 +215,11 @@ func (s *server) recipient(f recipientForm) (booking.AlertRecipient, error) {
 }
 
 func (s *server) addRecipient(c echo.Context) error {
-	f := recipientForm{c.FormValue("channel"), c.FormValue("address"), c.FormValue("least"), c.FormValue("language"), c.FormValue("resource")}
+	form, err := c.FormParams()
+	if err != nil {
+		return err
+	}
+	f := recipientForm{form.Get("channel"), form.Get("address"), form.Get("least"), form.Get("language"), form["resource"]}
 	r, err := s.recipient(f)
 	if err == nil {
 		err = s.Alerts.AddRecipient(c.Request().Context(), r, s.by(c))

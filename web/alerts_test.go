@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,7 +89,7 @@ func TestAlertTexts(t *testing.T) {
 	said := map[string]bool{}
 	for _, lang := range []string{"en", "id"} {
 		for _, kind := range booking.TroubleKinds() {
-			for _, detail := range []string{"", "needs_sign_in", "hook_lost", "failing"} {
+			for _, detail := range []string{"", "needs_sign_in", "hook_lost", "failing", booking.UnprovenSome} {
 				subject := c.ID.String()
 				switch kind { //nolint:exhaustive // the rest is about connections
 				case booking.TroubleConflict:
@@ -97,7 +98,7 @@ func TestAlertTexts(t *testing.T) {
 					subject = ""
 				}
 				a := oneAlert(kind, subject, detail)
-				for _, e := range []booking.AlertEvent{booking.AlertOpened, booking.AlertWorse, booking.AlertRecovered} {
+				for _, e := range []booking.AlertEvent{booking.AlertOpened, booking.AlertWorse, booking.AlertRecovered, booking.AlertReturned} {
 					got, err := texts.Text(t.Context(), lang, a, booking.Notice{AlertID: a.ID, Event: e, Level: a.Level, Count: a.Count, Detail: detail, At: noon})
 					if err != nil {
 						t.Fatal(err)
@@ -133,8 +134,11 @@ func TestAlertsPage(t *testing.T) {
 	w.alerts.open = []booking.Alert{oneAlert(booking.TroubleConnection, r.connections[0].ID.String(), "needs_sign_in"), oneAlert(booking.TroubleDead, "", "")}
 	done := noon
 	w.alerts.over = []booking.Alert{oneAlert(booking.TroubleDrift, r.connections[0].ID.String(), "")}
-	w.alerts.over[0].ClosedAt = &done
-	says(t, w.get(t, who, "/alerts"), "Clinic (Calendly) needs a new sign-in", "connects the account again", "Deliveries given up: 7", "/deliveries?", "I&#39;ll take care of it", "differs from what is here")
+	w.alerts.over[0].ClosedAt, w.alerts.over[0].GoneAt = &done, &done
+	calm := oneAlert(booking.TroubleUnproven, r.connections[0].ID.String(), booking.UnprovenAll)
+	calm.GoneAt = &done
+	w.alerts.open = append(w.alerts.open, calm)
+	says(t, w.get(t, who, "/alerts"), "Clinic (Calendly) needs a new sign-in", "connects the account again", "Deliveries given up: 7", "/deliveries?", "I&#39;ll take care of it", "differs from what is here", "nothing is wrong since", "it is over if that lasts until")
 	resp := w.post(t, who, "/alerts/"+w.alerts.open[0].ID.String()+"/acknowledge", url.Values{})
 	if resp.StatusCode != http.StatusSeeOther || len(w.alerts.acknowledged) != 1 || w.alerts.acknowledged[0] != w.alerts.open[0].ID {
 		t.Errorf("answered %d, acknowledged %v", resp.StatusCode, w.alerts.acknowledged)
@@ -144,6 +148,7 @@ func TestAlertsPage(t *testing.T) {
 func TestAlertRecipients(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, full(), nil)
+	rooms := w.records.resources
 	who := w.user(t, "admin", access.Administrator)
 	says(t, w.get(t, who, "/settings/alerts"), "Nobody is told yet", "No mail server is set")
 	const hook = "https://hooks.chat.example/services/planted-secret"
@@ -152,7 +157,8 @@ func TestAlertRecipients(t *testing.T) {
 		want string // what is wrong with it
 	}{
 		"mail":       {url.Values{"channel": {"mail"}, "address": {"night@harbourclinic.example"}, "least": {"page"}, "language": {"en"}}, ""},
-		"webhook":    {url.Values{"channel": {"slack"}, "address": {hook}, "least": {"notice"}, "language": {"id"}}, ""},
+		"webhook":    {url.Values{"channel": {"slack"}, "address": {hook}, "least": {"notice"}, "language": {"id"}, "resource": {rooms[0].ID.String(), rooms[1].ID.String(), rooms[0].ID.String()}}, ""},
+		"no id":      {url.Values{"channel": {"slack"}, "address": {hook}, "least": {"notice"}, "language": {"id"}, "resource": {"room"}}, "resource"},
 		"no address": {url.Values{"channel": {"mail"}, "address": {"night"}, "least": {"page"}, "language": {"en"}}, "one e-mail address"},
 		"two":        {url.Values{"channel": {"mail"}, "address": {"a@x.example, b@x.example"}, "least": {"page"}, "language": {"en"}}, "one e-mail address"},
 		"a name":     {url.Values{"channel": {"mail"}, "address": {"A <a@x.example>\r\nBcc: b@x.example"}, "least": {"page"}, "language": {"en"}}, "one e-mail address"},
@@ -173,6 +179,11 @@ func TestAlertRecipients(t *testing.T) {
 		}
 	}
 	page := says(t, w.get(t, who, "/settings/alerts"), "night@harbourclinic.example", "hooks.chat.example", "Emergency")
+	if !strings.Contains(page, rooms[0].Name) || !strings.Contains(page, rooms[1].Name) || !slices.ContainsFunc(w.alerts.recipients, func(r booking.AlertRecipient) bool {
+		return slices.Equal(r.Resources, []uuid.UUID{rooms[0].ID, rooms[1].ID})
+	}) {
+		t.Errorf("told of resources are %+v", w.alerts.recipients)
+	}
 	if strings.Contains(page, "planted-secret") {
 		t.Error("the page shows a webhook's URL")
 	}

@@ -48,7 +48,7 @@ func (t *AlertTexts) Text(ctx context.Context, tag string, a booking.Alert, n bo
 	said := all[0]
 	out := notify.Text{Subject: l.t("alert.subject."+string(n.Event), "Level", l.named("level", string(n.Level)), "What", said.Title), Link: said.Link}
 	if n.Event == booking.AlertRecovered {
-		out.Happened = l.t("alert.over", "What", said.Title, "Since", l.dates.stamp(a.Since.In(t.zone)), "Until", l.dates.stamp(n.At.In(t.zone)))
+		out.Happened = l.t("alert.over", "What", said.Title, "Since", l.dates.stamp(a.Began().In(t.zone)), "Until", l.dates.stamp(n.At.In(t.zone)))
 		return out, nil
 	}
 	out.Happened, out.Means, out.Do = said.Happened, said.Means, said.Do
@@ -165,7 +165,7 @@ func alertLink(a booking.Alert, subject uuid.UUID) string {
 		return deliveriesQuery{Status: string(booking.StatusDead), Period: periodAll}.Link()
 	case booking.TroubleOpen:
 		return deliveriesQuery{Status: string(booking.StatusPending), Period: periodAll}.Link()
-	case booking.TroubleConnection, booking.TroubleDrift, booking.TroubleCopies:
+	case booking.TroubleConnection, booking.TroubleDrift, booking.TroubleCopies, booking.TroubleUnproven:
 	}
 	return connectionLink(subject)
 }

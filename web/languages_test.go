@@ -129,7 +129,7 @@ func TestMessagesAreUsed(t *testing.T) {
 	} {
 		need("invalid."+field, "a form")
 	}
-	alerts := []string{"connection.needs_sign_in", "connection.hook_lost"}
+	alerts := []string{"connection.needs_sign_in", "connection.hook_lost", "unproven." + booking.UnprovenSome}
 	for _, kind := range booking.TroubleKinds() {
 		alerts = append(alerts, string(kind))
 	}
@@ -138,7 +138,7 @@ func TestMessagesAreUsed(t *testing.T) {
 			need("alert."+alert+"."+part, "an alert")
 		}
 	}
-	for _, event := range []booking.AlertEvent{booking.AlertOpened, booking.AlertWorse, booking.AlertRecovered} {
+	for _, event := range []booking.AlertEvent{booking.AlertOpened, booking.AlertWorse, booking.AlertRecovered, booking.AlertReturned} {
 		need("alert.subject."+string(event), "an alert")
 	}
 	for _, done := range []string{"added", "removed", "tried"} {

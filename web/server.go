@@ -147,6 +147,8 @@ type Deps struct {
 	Alerts    Alerts
 	Trier     Trier
 	Metrics   *Metrics
+	// Unproven counts posts that were not proven, while it runs.
+	Unproven *Unproven
 	// Live tells open pages of changes while it runs.
 	Live *Live
 	// Providers are the adapters by name: the only ones that have webhooks.
@@ -193,6 +195,7 @@ func (d *Deps) validate() error {
 	need(d.Alerts != nil, "Alerts")
 	need(d.Trier != nil, "Trier")
 	need(d.Metrics != nil, "Metrics")
+	need(d.Unproven != nil, "Unproven")
 	need(d.Live != nil, "Live")
 	need(len(d.Providers) > 0, "Providers")
 	need(d.EmailKey != nil, "EmailKey")

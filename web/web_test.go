@@ -384,6 +384,7 @@ func newWorld(t *testing.T, r *records, take intake, change ...func(*web.Deps)) 
 		Log: slog.New(slog.NewJSONHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: w.clock.now,
 		Records: r, Accounts: w.accounts, Intake: take, Metrics: w.metrics, Effects: &effects{records: r}, Resources: &registry{records: r}, Overlaps: &overlaps{records: r}, Replays: w.replays, Alerts: w.alerts, Trier: w.alerts, Feeds: w.feeds, Revisions: r.revisions, Live: web.NewLive(r, slog.New(slog.DiscardHandler)),
 		Connect: &connector{records: r, now: w.clock.now}, Senders: r, Forms: r, FormsKept: 90 * 24 * time.Hour,
+		Unproven:  web.NewUnproven(&unprovenLedger{posts: map[uuid.UUID]int{}}, w.clock.now, slog.New(slog.DiscardHandler)),
 		Providers: map[string]providers.Provider{"generic": house{}, "calendly": house{}},
 		EmailKey:  func(string) string { return "hmac" }, Sessions: w.store.shelf,
 		PublicURL: &url.URL{Scheme: "http", Host: "slots.example"}, Zone: jakarta, Version: "test",

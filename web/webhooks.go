@@ -29,6 +29,7 @@ type webhooks struct {
 	now         func() time.Time
 	intake      Intake
 	metrics     *Metrics
+	unproven    *Unproven
 	providers   map[string]providers.Provider
 	emailKey    func(string) string
 	connections *connectionCache
@@ -37,7 +38,7 @@ type webhooks struct {
 
 func newWebhooks(d Deps) *webhooks {
 	return &webhooks{
-		log: d.Log, now: d.Now, intake: d.Intake, metrics: d.Metrics, providers: d.Providers, emailKey: d.EmailKey,
+		log: d.Log, now: d.Now, intake: d.Intake, metrics: d.Metrics, unproven: d.Unproven, providers: d.Providers, emailKey: d.EmailKey,
 		connections: newConnectionCache(d.Records, d.Now, d.Log),
 		refusals:    newRefusals(d.Log, d.Now),
 	}
@@ -185,12 +186,14 @@ func (w *webhooks) refuse(c echo.Context, name string, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	if p.Status == http.StatusUnauthorized {
-		w.metrics.SignatureFailed(name)
-	}
 	connection := c.Param("connection")
-	if _, bad := uuid.Parse(connection); bad != nil || errors.Is(err, errConnectionUnknown) {
+	id, bad := uuid.Parse(connection)
+	if bad != nil || errors.Is(err, errConnectionUnknown) {
 		connection = "" // whoever tries many ids is one client all the same
+	}
+	if p.Status == http.StatusUnauthorized { // the connection was found
+		w.metrics.SignatureFailed(name)
+		w.unproven.count(id)
 	}
 	limited := w.refusals.note(ctx, refused{
 		client: client(c), provider: w.metrics.provider(name), connection: connection, code: p.Code,

@@ -24,17 +24,30 @@ type alertRow struct {
 	Count          int
 	Since          stamp
 	OpenedAt       stamp
+	GoneAt         *stamp
 	ClosedAt       *stamp
+	Returns        int
 	AcknowledgedBy *booking.Actor
 	AcknowledgedAt *stamp
 }
 
 func (alertRow) TableName() string { return "alerts" }
 
+func alertFromDomain(a *booking.Alert) alertRow {
+	r := alertRow{
+		ID: a.ID, Kind: a.Kind, Subject: a.Subject, Level: a.Level, Detail: storable(a.Detail), Count: a.Count, Since: at(a.Since),
+		OpenedAt: at(a.OpenedAt), GoneAt: atPtr(a.GoneAt), ClosedAt: atPtr(a.ClosedAt), Returns: a.Returns, AcknowledgedAt: atPtr(a.AcknowledgedAt),
+	}
+	if a.AcknowledgedBy != "" {
+		r.AcknowledgedBy = &a.AcknowledgedBy
+	}
+	return r
+}
+
 func (r alertRow) toDomain() booking.Alert {
 	a := booking.Alert{
 		ID: r.ID, Kind: r.Kind, Subject: r.Subject, Level: r.Level, Detail: r.Detail, Count: r.Count, Since: r.Since.t,
-		OpenedAt: r.OpenedAt.t, ClosedAt: r.ClosedAt.ptr(), AcknowledgedAt: r.AcknowledgedAt.ptr(),
+		OpenedAt: r.OpenedAt.t, GoneAt: r.GoneAt.ptr(), ClosedAt: r.ClosedAt.ptr(), Returns: r.Returns, AcknowledgedAt: r.AcknowledgedAt.ptr(),
 	}
 	if r.AcknowledgedBy != nil {
 		a.AcknowledgedBy = *r.AcknowledgedBy
@@ -50,7 +63,6 @@ type recipientRow struct {
 	Label      string
 	Least      booking.AlertLevel
 	Language   string
-	ResourceID *uuid.UUID
 	CreatedBy  booking.Actor
 	CreatedAt  stamp
 	RemovedAt  *stamp
@@ -60,10 +72,17 @@ func (recipientRow) TableName() string { return "alert_recipients" }
 
 func (r recipientRow) toDomain() booking.AlertRecipient {
 	return booking.AlertRecipient{
-		ID: r.ID, Channel: r.Channel, Label: r.Label, Least: r.Least, Language: r.Language,
-		ResourceID: idOrNil(r.ResourceID), CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt.t,
+		ID: r.ID, Channel: r.Channel, Label: r.Label, Least: r.Least, Language: r.Language, CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt.t,
 	}
 }
+
+// recipientResourceRow is a row of alert_recipient_resources.
+type recipientResourceRow struct {
+	RecipientID uuid.UUID
+	ResourceID  uuid.UUID
+}
+
+func (recipientResourceRow) TableName() string { return "alert_recipient_resources" }
 
 func recipientContext(id uuid.UUID) string { return "alert_recipients.address:" + id.String() }
 
@@ -79,12 +98,15 @@ func (s *Store) FollowAlerts(ctx context.Context, troubles []booking.Trouble, no
 		if err := tx.Where(openAlerts).Find(&rows).Error; err != nil {
 			return err
 		}
-		var recipients []recipientRow
-		if err := tx.Where("removed_at IS NULL").Order("created_at, id").Find(&recipients).Error; err != nil {
+		var over []alertRow
+		if err := tx.Where("closed_at > ?", at(now.Add(-booking.ReturnsWithin))).Find(&over).Error; err != nil {
 			return err
 		}
-		told := rowsOf(recipients, recipientRow.toDomain)
-		steps = booking.StepAlerts(rowsOf(rows, alertRow.toDomain), troubles, now)
+		told, err := recipients(tx)
+		if err != nil {
+			return err
+		}
+		steps = booking.StepAlerts(rowsOf(append(rows, over...), alertRow.toDomain), troubles, now)
 		for _, step := range steps {
 			if err := s.follow(tx, step, told, now); err != nil {
 				return err
@@ -95,23 +117,31 @@ func (s *Store) FollowAlerts(ctx context.Context, troubles []booking.Trouble, no
 	return steps, err
 }
 
+// writeAlert tells whether there was something to write: somebody else may have been
+// first.
+func writeAlert(tx *gorm.DB, step booking.AlertStep) (bool, error) {
+	row := alertFromDomain(&step.Alert)
+	columns, stands := []string{"level", "detail", "count", "since", "gone_at", "closed_at", "returns"}, openAlerts
+	switch step.Event {
+	case booking.AlertOpened:
+		return true, tx.Create(&row).Error
+	case booking.AlertReturned:
+		columns, stands = append(columns, "acknowledged_by", "acknowledged_at"), "closed_at IS NOT NULL"
+	case booking.AlertWorse, booking.AlertRecovered:
+	}
+	res := tx.Select(columns).Where(stands).Updates(&row)
+	return res.RowsAffected > 0, res.Error
+}
+
 func (s *Store) follow(tx *gorm.DB, step booking.AlertStep, recipients []booking.AlertRecipient, now time.Time) error {
 	a := step.Alert
-	var err error
-	if step.Event == booking.AlertOpened {
-		err = tx.Create(&alertRow{
-			ID: a.ID, Kind: a.Kind, Subject: a.Subject, Level: a.Level, Detail: storable(a.Detail), Count: a.Count,
-			Since: at(a.Since), OpenedAt: at(a.OpenedAt),
-		}).Error
-	} else {
-		columns := map[string]any{"level": a.Level, "detail": storable(a.Detail), "count": a.Count}
-		if a.ClosedAt != nil {
-			columns = map[string]any{"closed_at": at(*a.ClosedAt)}
-		}
-		err = tx.Table("alerts").Where("id = ? AND "+openAlerts, a.ID).Updates(columns).Error
-	}
-	if err != nil || step.Event == "" {
+	written, err := writeAlert(tx, step)
+	if err != nil || !written || step.Event == "" {
 		return err
+	}
+	when := now
+	if a.GoneAt != nil {
+		when = *a.GoneAt // it is over since then, and not since nobody waits any more
 	}
 	hears := func(r booking.AlertRecipient) bool { return r.Hears(step) }
 	if step.Event == booking.AlertRecovered {
@@ -127,7 +157,7 @@ func (s *Store) follow(tx *gorm.DB, step booking.AlertStep, recipients []booking
 			continue
 		}
 		payload, err := json.Marshal(booking.Notice{
-			AlertID: a.ID, Recipient: r.ID, Event: step.Event, Level: a.Level, Count: a.Count, Detail: a.Detail, At: now,
+			AlertID: a.ID, Recipient: r.ID, Event: step.Event, Level: a.Level, Count: a.Count, Detail: a.Detail, At: when,
 		})
 		if err != nil {
 			return fmt.Errorf("store: a notice: %w", err)
@@ -163,10 +193,10 @@ func (s *Store) Alerts(ctx context.Context, over bool, limit int) ([]booking.Ale
 	return out, nil
 }
 
-// UnseenAlerts counts those that last and that nobody sees to.
+// UnseenAlerts counts those about which something is wrong now and that nobody sees to.
 func (s *Store) UnseenAlerts(ctx context.Context) (int, error) {
 	var n int64
-	err := s.reader(ctx).Table("alerts").Where(openAlerts + " AND acknowledged_by IS NULL").Count(&n).Error
+	err := s.reader(ctx).Table("alerts").Where(openAlerts + " AND gone_at IS NULL AND acknowledged_by IS NULL").Count(&n).Error
 	return int(n), classify(err)
 }
 
@@ -211,10 +241,13 @@ func (s *Store) AcknowledgeAlert(ctx context.Context, id uuid.UUID, by access.By
 func (s *Store) AddRecipient(ctx context.Context, r booking.AlertRecipient, by access.By) error {
 	row := recipientRow{
 		ID: r.ID, Channel: r.Channel, Address: s.vault.Seal([]byte(r.Address), recipientContext(r.ID)), Label: storable(r.Label),
-		Least: r.Least, Language: r.Language, ResourceID: idOrNull(r.ResourceID), CreatedBy: by.Actor, CreatedAt: at(r.CreatedAt),
+		Least: r.Least, Language: r.Language, CreatedBy: by.Actor, CreatedAt: at(r.CreatedAt),
 	}
 	return s.inTx(ctx, func(tx *gorm.DB) error {
 		if err := tx.Create(&row).Error; err != nil {
+			return err
+		}
+		if err := addRecipientResources(tx, r); err != nil {
 			return err
 		}
 		return appendAdminLog(tx, access.Entry{
@@ -222,6 +255,52 @@ func (s *Store) AddRecipient(ctx context.Context, r booking.AlertRecipient, by a
 			Detail: map[string]string{"name": r.Label},
 		})
 	})
+}
+
+func addRecipientResources(tx *gorm.DB, r booking.AlertRecipient) error {
+	if len(r.Resources) == 0 {
+		return nil
+	}
+	var known int64
+	if err := tx.Table("resources").Where("id IN ?", r.Resources).Count(&known).Error; err != nil {
+		return err
+	}
+	if int(known) != len(r.Resources) {
+		return booking.ErrNotFound
+	}
+	rows := make([]recipientResourceRow, len(r.Resources))
+	for i, id := range r.Resources {
+		rows[i] = recipientResourceRow{r.ID, id}
+	}
+	return tx.Create(&rows).Error
+}
+
+// recipients are who is told of alerts. Of a resource that was merged into another they
+// hear of the other: its bookings are there.
+func recipients(tx *gorm.DB) ([]booking.AlertRecipient, error) {
+	var rows []recipientRow
+	if err := tx.Where("removed_at IS NULL").Order("created_at, id").Find(&rows).Error; err != nil {
+		return nil, err
+	}
+	var of []recipientResourceRow
+	err := tx.Raw(`WITH RECURSIVE named (recipient_id, resource_id) AS (
+			SELECT recipient_id, resource_id FROM alert_recipient_resources
+			UNION
+			SELECT n.recipient_id, r.merged_into FROM named n JOIN resources r ON r.id = n.resource_id WHERE r.merged_into IS NOT NULL)
+		SELECT n.recipient_id, n.resource_id FROM named n JOIN resources r ON r.id = n.resource_id
+		WHERE r.merged_into IS NULL ORDER BY n.resource_id`).Scan(&of).Error
+	if err != nil {
+		return nil, err
+	}
+	resources := map[uuid.UUID][]uuid.UUID{}
+	for _, r := range of {
+		resources[r.RecipientID] = append(resources[r.RecipientID], r.ResourceID)
+	}
+	out := rowsOf(rows, recipientRow.toDomain)
+	for i := range out {
+		out[i].Resources = resources[out[i].ID]
+	}
+	return out, nil
 }
 
 // RemoveRecipient has nobody told there any more, not even of what is queued.
@@ -240,11 +319,8 @@ func (s *Store) RemoveRecipient(ctx context.Context, id uuid.UUID, by access.By,
 
 // Recipients are who is told of alerts, without their addresses.
 func (s *Store) Recipients(ctx context.Context) ([]booking.AlertRecipient, error) {
-	var rows []recipientRow
-	if err := s.reader(ctx).Where("removed_at IS NULL").Order("created_at, id").Find(&rows).Error; err != nil {
-		return nil, classify(err)
-	}
-	return rowsOf(rows, recipientRow.toDomain), nil
+	out, err := recipients(s.reader(ctx))
+	return out, classify(err)
 }
 
 // Recipient is one with its address, or booking.ErrNotFound.

@@ -90,8 +90,9 @@ func TestAlertsFollowTroubles(t *testing.T) {
 			views[id] = v
 		}
 		desk, night := add(booking.AlertRecipient{Least: booking.LevelNotice}), add(booking.AlertRecipient{Least: booking.LevelPage})
-		marens := add(booking.AlertRecipient{Least: booking.LevelWarning, ResourceID: views["a"].ResourceIDs[0]})
-		theos := add(booking.AlertRecipient{Least: booking.LevelWarning, ResourceID: views["x"].ResourceIDs[0]})
+		marens := add(booking.AlertRecipient{Least: booking.LevelWarning, Resources: views["a"].ResourceIDs})
+		both := add(booking.AlertRecipient{Least: booking.LevelWarning, Resources: append(slices.Clone(views["x"].ResourceIDs), views["a"].ResourceIDs...)})
+		theos := add(booking.AlertRecipient{Least: booking.LevelWarning, Resources: views["x"].ResourceIDs})
 		if got := follow(t, b, now); got != "" {
 			t.Fatalf("wrong are %s", got)
 		}
@@ -127,7 +128,15 @@ func TestAlertsFollowTroubles(t *testing.T) {
 		if _, err := b.AcceptOverlaps(ctx, operator, []uuid.UUID{booking.ID(bt.Generic, "c", "")}, "Two rooms", now); err != nil {
 			t.Fatal(err)
 		}
-		if got := follow(t, b, now.Add(3*time.Hour)); got != "" {
+		// The account's may come back, and is over when it did not for a while; what a
+		// person ended is over at once.
+		if got := follow(t, b, now.Add(3*time.Hour)); got != "connection:page:2" {
+			t.Errorf("wrong are still %s", got)
+		}
+		if n, err := b.UnseenAlerts(ctx); n != 0 || err != nil {
+			t.Errorf("%d are unseen, %v", n, err)
+		}
+		if got := follow(t, b, now.Add(3*time.Hour+10*time.Minute)); got != "" {
 			t.Errorf("wrong are still %s", got)
 		}
 		if err := b.AcknowledgeAlert(ctx, all[0].ID, operator, now); !errors.Is(err, booking.ErrNotFound) {
@@ -146,6 +155,7 @@ func TestAlertsFollowTroubles(t *testing.T) {
 			}},
 			"pages":         {night, []string{"connection-worse-page", "connection-recovered-page"}},
 			"Maren's":       {marens, []string{"conflict-opened-warning", "conflict-recovered-warning"}},
+			"two resources": {both, []string{"conflict-opened-warning", "conflict-recovered-warning"}},
 			"somebody else": {theos, nil},
 		} {
 			got := strings.Fields(told(t, b, tt.id))
@@ -192,5 +202,133 @@ func TestRecipients(t *testing.T) {
 		if got := strings.Join(log(t, b), "\n"); !strings.Contains(got, "alerts.recipient_added") || !strings.Contains(got, "alerts.recipient_removed") || strings.Contains(got, "planted") {
 			t.Errorf("the log says %s", got)
 		}
+	})
+}
+
+// An account that fails and answers again each minute for an hour is one alert, told
+// once and once over.
+func TestFlappingIsTold(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *storetest.Bench) {
+		ctx, now := t.Context(), storetest.Now
+		r := booking.AlertRecipient{
+			ID: uuid.New(), Channel: booking.ChannelMail, Address: "night@harbourclinic.example", Label: "night", Least: booking.LevelNotice, Language: "en", CreatedAt: now,
+		}
+		if err := b.AddRecipient(ctx, r, operator); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 60 {
+			at := now.Add(time.Duration(i) * time.Minute)
+			health := providers.Health{}
+			if i%2 == 0 {
+				health = providers.Health{Failures: 1, FailingSince: &at, Failure: "the API answered 503"}
+			}
+			b.Change(t, b.Conn["calendly"], providers.Change{Health: &health})
+			if got := follow(t, b, at); got != "connection:notice:1" {
+				t.Fatalf("after %d minutes wrong is %q", i, got)
+			}
+		}
+		if got := follow(t, b, now.Add(70*time.Minute)); got != "" {
+			t.Errorf("wrong is still %s", got)
+		}
+		// Back within the hour: the alert from before.
+		at := now.Add(80 * time.Minute)
+		b.Change(t, b.Conn["calendly"], providers.Change{Health: &providers.Health{Failures: 1, FailingSince: &at}})
+		if got := follow(t, b, at); got != "connection:notice:1" {
+			t.Errorf("wrong is %q", got)
+		}
+		over, err := b.Alerts(ctx, true, 50)
+		if err != nil || len(over) != 0 {
+			t.Errorf("%+v, %v", over, err)
+		}
+		if got := told(t, b, r.ID); got != "connection-opened-notice connection-recovered-notice connection-returned-notice" {
+			t.Errorf("told is %q", got)
+		}
+	})
+}
+
+// Who hears of a resource that is merged into another hears of that.
+func TestRecipientsFollowMerges(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *storetest.Bench) {
+		ctx := t.Context()
+		b.Apply(t, generic("a", 0, "10:00", "10:30", "maren"), generic("x", 1, "12:00", "12:30", "theo"))
+		resource := func(id string) uuid.UUID {
+			v, err := b.Booking(ctx, booking.ID(bt.Generic, id, ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v.ResourceIDs[0]
+		}
+		maren, theo := resource("a"), resource("x")
+		r := booking.AlertRecipient{
+			ID: uuid.New(), Channel: booking.ChannelMail, Address: "night@harbourclinic.example", Label: "night", Least: booking.LevelNotice, Language: "en",
+			Resources: []uuid.UUID{maren, theo}, CreatedAt: storetest.Now,
+		}
+		if err := b.AddRecipient(ctx, r, operator); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.MergeResources(ctx, operator, theo, maren, "", storetest.Now); err != nil {
+			t.Fatal(err)
+		}
+		if all, err := b.Recipients(ctx); err != nil || len(all) != 1 || !slices.Equal(all[0].Resources, []uuid.UUID{maren}) {
+			t.Errorf("%+v, %v", all, err)
+		}
+		r.ID, r.Resources = uuid.New(), []uuid.UUID{uuid.New()}
+		if err := b.AddRecipient(ctx, r, operator); !errors.Is(err, booking.ErrNotFound) {
+			t.Errorf("a resource that is not there: %v", err)
+		}
+	})
+}
+
+// What strangers post makes no more than one row of a connection and part of an hour.
+// A secret that is wrong is a warning while nothing is proven; a test of ours, which
+// is signed with it, proves nothing.
+func TestUnprovenPosts(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *storetest.Bench) {
+		ctx, now := t.Context(), storetest.Now
+		c := b.Conn["calendly"]
+		add := func(posts int, at time.Time) {
+			t.Helper()
+			if err := b.AddUnproven(ctx, map[uuid.UUID]int{c: posts}, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rows := func(want int) {
+			t.Helper()
+			var n int
+			if err := b.SQL.QueryRowContext(ctx, "SELECT count(*) FROM unproven_posts").Scan(&n); err != nil || n != want {
+				t.Errorf("%d rows, not %d, %v", n, want, err)
+			}
+		}
+		add(2, now)
+		if got := follow(t, b, now); got != "" {
+			t.Errorf("two posts are %s", got)
+		}
+		add(1, now.Add(time.Second))
+		add(2, now.Add(2*time.Second))
+		rows(1)
+		own := b.Post(generic("test", 0, "10:00", "10:30", "maren"))
+		own.ConnectionID, own.Kind, own.Event, own.Status, own.ReceivedAt = c, booking.KindSelftest, nil, booking.StatusIgnored, now.Add(time.Minute)
+		b.ApplyPosts(t, own)
+		if got := follow(t, b, now.Add(time.Minute)); got != "unproven:warning:5" {
+			t.Errorf("five posts are %q", got)
+		}
+		proven := b.Post(bt.New(bt.Calendly, cre, "one", 1, bt.When("10:00", "10:30"), bt.With("maren"), bt.For("priya")))
+		proven.ReceivedAt = now.Add(2 * time.Minute)
+		b.ApplyPosts(t, proven)
+		if got := follow(t, b, now.Add(3*time.Minute)); got != "unproven:warning:5" { // may come back
+			t.Errorf("wrong is %q", got)
+		}
+		if got := follow(t, b, now.Add(13*time.Minute)); got != "" {
+			t.Errorf("wrong is %q", got)
+		}
+		add(1_000_000, now.Add(14*time.Minute))
+		if got := follow(t, b, now.Add(14*time.Minute)); got != "unproven:notice:1000005" {
+			t.Errorf("wrong is %q", got)
+		}
+		add(1, now.Add(4*time.Hour))
+		rows(1)
 	})
 }

@@ -45,7 +45,7 @@ func (s *Store) Troubles(ctx context.Context, now time.Time) ([]booking.Trouble,
 		}
 		out = append(out, more...)
 	}
-	for _, look := range []func(context.Context, time.Time) ([]booking.Trouble, error){s.backlogTroubles, s.conflictTroubles, s.driftTroubles} {
+	for _, look := range []func(context.Context, time.Time) ([]booking.Trouble, error){s.backlogTroubles, s.conflictTroubles, s.driftTroubles, s.unprovenTroubles} {
 		more, err := look(ctx, now)
 		if err != nil {
 			return nil, err

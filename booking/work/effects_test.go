@@ -384,10 +384,7 @@ func TestCancelIsRefused(t *testing.T) {
 		if _, err := d.RetryEffect(t.Context(), e.ID, entry()); err != nil {
 			t.Fatal(err)
 		}
-		done := d.waitFor(t, e, booking.EffectDone)
-		// It is counted after it is noted.
-		until(t, "the effect is counted", func() bool { return seen.of(booking.EffectDone) > 0 })
-		if done.Attempts != 2 || done.Tries() != 1 {
+		if done := d.waitFor(t, e, booking.EffectDone); done.Attempts != 2 || done.Tries() != 1 {
 			t.Errorf("%+v", done)
 		}
 	})

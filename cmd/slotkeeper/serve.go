@@ -92,8 +92,9 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 
 	sessions := inst.store.WebSessions(c.now)
 	live := web.NewLive(inst.store, log)
+	unproven := web.NewUnproven(inst.store, c.now, log)
 	handler, err := web.New(web.Deps{
-		Log: log, Now: c.now, Records: inst.store, Accounts: inst.accounts, Intake: e.intake, Effects: inst.store, Resources: inst.store, Overlaps: inst.store, Replays: e.replays, Alerts: inst.store, Trier: teller, Feeds: inst.feeds(), Revisions: inst.store.Revisions, Metrics: metrics, Live: live,
+		Log: log, Now: c.now, Records: inst.store, Accounts: inst.accounts, Intake: e.intake, Effects: inst.store, Resources: inst.store, Overlaps: inst.store, Replays: e.replays, Alerts: inst.store, Trier: teller, Feeds: inst.feeds(), Revisions: inst.store.Revisions, Metrics: metrics, Live: live, Unproven: unproven,
 		Connect: e.accounts, Senders: inst.store, Forms: e.forms, FormsKept: c.cfg.keep.Bodies,
 		Providers: e.adapters, EmailKey: inst.emailKey, Sessions: sessions, PublicURL: c.cfg.publicURL,
 		TrustedProxies: c.cfg.proxies, Zone: c.zone, Version: version(), MetricsElsewhere: c.cfg.AdminListen != "",
@@ -145,6 +146,11 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 		tick := time.NewTicker(web.LiveInterval)
 		defer tick.Stop()
 		return live.Run(ctx, tick.C)
+	})
+	group.Go(func() error {
+		tick := time.NewTicker(max(providers.Tempo(c.cfg.Tempo).Wait(web.UnprovenInterval), time.Second))
+		defer tick.Stop()
+		return unproven.Run(ctx, tick.C)
 	})
 	if err == nil && ready != nil {
 		group.Go(func() error { return ready(ctx) })
