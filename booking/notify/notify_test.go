@@ -1,18 +1,14 @@
 package notify_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,92 +20,6 @@ import (
 )
 
 var at = time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
-
-// mailServer is an SMTP server of ours. say is what it answers to a recipient.
-type mailServer struct {
-	net.Listener
-	mu    sync.Mutex
-	say   string
-	mails []string
-}
-
-func newMailServer(t *testing.T) *mailServer {
-	t.Helper()
-	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := &mailServer{Listener: l, say: "250 ok"}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go m.talk(c)
-		}
-	}()
-	return m
-}
-
-func (m *mailServer) answers(say string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.say = say
-}
-
-func (m *mailServer) received() []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(m.mails)
-}
-
-// talk is enough of RFC 5321 for one who sends.
-func (m *mailServer) talk(c net.Conn) {
-	defer func() { _ = c.Close() }()
-	m.mu.Lock()
-	say := m.say
-	m.mu.Unlock()
-	write := func(s string) { _, _ = io.WriteString(c, s+"\r\n") }
-	write("220 mail.example")
-	in := bufio.NewReader(c)
-	for {
-		line, err := in.ReadString('\n')
-		if err != nil {
-			return
-		}
-		switch verb := strings.ToUpper(strings.Fields(line + " .")[0]); verb {
-		case "EHLO":
-			write("250-mail.example\r\n250 8BITMIME")
-		case "RCPT":
-			write(say)
-		case "DATA":
-			write("354 go on")
-			var mail strings.Builder
-			for {
-				line, err := in.ReadString('\n')
-				if err != nil {
-					return
-				}
-				if line == ".\r\n" {
-					break
-				}
-				mail.WriteString(line)
-			}
-			m.mu.Lock()
-			m.mails = append(m.mails, mail.String())
-			m.mu.Unlock()
-			write("250 taken")
-		case "QUIT":
-			write("221 bye")
-			return
-		default:
-			write("250 ok")
-		}
-	}
-}
 
 // house is a store with one alert and its recipients.
 type house struct {
