@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,18 +13,13 @@ import (
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"slotkeeper/booking"
 	"slotkeeper/booking/access"
 	"slotkeeper/booking/vault"
 	"slotkeeper/migrations"
 )
-
-// Person is who is to be erased: by one or the other.
-type Person struct {
-	Email string
-	Phone string
-}
 
 // erasure is one under way.
 type erasure struct {
@@ -53,16 +47,15 @@ type erasedBooking struct {
 // that whatever comes about them later is kept without them, and so do event keys:
 // a copy is still known. The audit log names nobody and is not touched. With dry it
 // only counts. It may be called again, and goes on where it was cut off.
-func (s *Store) Erase(ctx context.Context, who Person, by access.By, now time.Time, dry bool) (booking.Erasure, error) {
-	pepper, err := s.Installation(ctx, now)
+func (s *Store) Erase(ctx context.Context, who booking.Whom, by access.By, now time.Time, dry bool) (booking.Erasure, error) {
+	e, err := s.newErasure(ctx, now, dry)
 	if err != nil {
 		return booking.Erasure{}, err
 	}
-	e := &erasure{Store: s, dry: dry, run: uuid.New(), people: people{pepper: pepper, emails: map[string]bool{}, phones: map[string]bool{}}}
-	if key := vault.EmailKey(pepper, who.Email); key != "" {
+	if key := vault.EmailKey(e.pepper, who.Email); key != "" {
 		e.emails[key] = true
 	}
-	if key := vault.PhoneKey(pepper, who.Phone); key != "" {
+	if key := vault.PhoneKey(e.pepper, who.Phone); key != "" {
 		e.phones[key] = true
 	}
 	if len(e.emails)+len(e.phones) != 1 {
@@ -71,6 +64,19 @@ func (s *Store) Erase(ctx context.Context, who Person, by access.By, now time.Ti
 	if err := e.noHost(ctx, who.Email); err != nil {
 		return e.out, err
 	}
+	return e.out, e.do(ctx, by, now)
+}
+
+func (s *Store) newErasure(ctx context.Context, now time.Time, dry bool) (*erasure, error) {
+	pepper, err := s.Installation(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	return &erasure{Store: s, dry: dry, run: uuid.New(), people: people{pepper: pepper, emails: map[string]bool{}, phones: map[string]bool{}}}, nil
+}
+
+// do erases whom the keys stand for.
+func (e *erasure) do(ctx context.Context, by access.By, now time.Time) error {
 	for _, step := range []func(context.Context) error{
 		e.find, // the e-mails that a number leads to
 		func(ctx context.Context) error { return e.begin(ctx, now) },
@@ -79,10 +85,10 @@ func (s *Store) Erase(ctx context.Context, who Person, by access.By, now time.Ti
 		func(ctx context.Context) error { return e.end(ctx, by, now) },
 	} {
 		if err := step(ctx); err != nil {
-			return e.out, fmt.Errorf("store: erase: %w", classify(err))
+			return fmt.Errorf("store: erase: %w", classify(err))
 		}
 	}
-	return e.out, nil
+	return nil
 }
 
 // noHost refuses hosts: what is booked is found by their e-mails.
@@ -143,9 +149,10 @@ func (e *erasure) begin(ctx context.Context, now time.Time) error {
 		if err := tx.Exec("UPDATE ledger SET erased = erased + 1 WHERE id = 1").Error; err != nil {
 			return err
 		}
-		for kind, keys := range map[string]map[string]bool{erasedEmail: e.emails, erasedPhone: e.phones} {
+		for kind, keys := range map[booking.ErasedKind]map[string]bool{booking.ErasedEmail: e.emails, booking.ErasedPhone: e.phones} {
 			for _, key := range slices.Sorted(maps.Keys(keys)) {
-				if err := tx.Exec("INSERT INTO erased_people (key, kind, erased_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", key, kind, at(now)).Error; err != nil {
+				row := erasedRow{Key: key, Kind: kind, ErasedAt: at(now)}
+				if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error; err != nil {
 					return err
 				}
 			}
@@ -452,14 +459,14 @@ func (s *Store) compact(ctx context.Context) error {
 		return err
 	}
 	if _, err := db.ExecContext(ctx, "VACUUM"); err != nil {
-		return fmt.Errorf("erased, and the database's file still has it in unused places: run it again when less is going on: %w", err)
+		return fmt.Errorf("%w: %w", booking.ErrTracesLeft, err)
 	}
 	var busy, pages, moved sql.NullInt64
 	if err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved); err != nil {
 		return err
 	}
 	if busy.Int64 != 0 {
-		return errors.New("erased, and the database's log (-wal) still has it: run it again when less is going on, or stop the server")
+		return booking.ErrTracesLeft
 	}
 	return nil
 }

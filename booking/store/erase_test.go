@@ -14,7 +14,6 @@ import (
 	"slotkeeper/booking"
 	"slotkeeper/booking/access"
 	bt "slotkeeper/booking/bookingtest"
-	"slotkeeper/booking/store"
 	"slotkeeper/booking/store/storetest"
 	"slotkeeper/booking/vault"
 )
@@ -48,7 +47,7 @@ func TestErase(t *testing.T) {
 	t.Parallel()
 	const email, name, phone = "Priya.Raman@mail.example", "Priya Raman", "+62 812-5550-1234"
 	traces := []string{"priya.raman", "Priya Raman", "5550-1234", "555012"}
-	for kind, who := range map[string]store.Person{"email": {Email: "  priya.raman@MAIL.example"}, "phone": {Phone: "0062 (812) 5550 1234"}} {
+	for kind, who := range map[string]booking.Whom{"email": {Email: "  priya.raman@MAIL.example"}, "phone": {Phone: "0062 (812) 5550 1234"}} {
 		for database, fresh := range databases {
 			t.Run(database+" by "+kind, func(t *testing.T) {
 				t.Parallel()
@@ -187,11 +186,59 @@ func TestEraseRefuses(t *testing.T) {
 			t.Parallel()
 			b := storetest.NewBench(t, fresh(t))
 			b.Apply(t, bt.New(bt.Calendly, cre, "one", 1, bt.When("10:00", "10:30"), bt.With("maren"), bt.For("priya")))
-			for _, who := range []store.Person{{}, {Phone: "123"}, {Email: "  "}, {Email: "a@b.example", Phone: "+62 812 5550 1234"}, {Email: "maren@harbourclinic.example"}} {
+			for _, who := range []booking.Whom{{}, {Phone: "123"}, {Email: "  "}, {Email: "a@b.example", Phone: "+62 812 5550 1234"}, {Email: "maren@harbourclinic.example"}} {
 				if _, err := b.Erase(t.Context(), who, access.System, storetest.Now, false); err == nil {
 					t.Errorf("%+v was erased", fmt.Sprint(who))
 				}
 			}
 		})
 	}
+}
+
+// Whoever stands in a list is erased from a database that was restored from before,
+// as by e-mail or number, and only hosts are left out. A list of elsewhere erases nobody.
+func TestEraseAgain(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *storetest.Bench) {
+		ctx := t.Context()
+		pepper, err := b.Installation(ctx, storetest.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const email, name, phone = "priya.raman@mail.example", "Priya Raman", "+62 812-5550-1234"
+		single := telling(t, b, pepper, email, name, phone, bt.New(bt.Calendly, cre, "one", 1, bt.In("s1"), bt.When("10:00", "10:30"), bt.With("maren"), bt.For("priya")))
+		other := telling(t, b, pepper, email, name, phone, bt.New(bt.Calendly, cre, "other", 1, bt.In("s2"), bt.When("12:00", "12:30"), bt.With("maren"), bt.For("lena")))
+		other.Body = []byte(`{"who":"lena@mail.example"}`)
+		b.ApplyPosts(t, single, other)
+		list := booking.ErasedList{Installation: vault.PepperName(pepper), People: []booking.ErasedKey{
+			{Kind: booking.ErasedPhone, Key: vault.PhoneKey(pepper, phone)},
+			{Kind: booking.ErasedEmail, Key: vault.EmailKey(pepper, "maren@harbourclinic.example")},
+		}}
+		elsewhere := list
+		elsewhere.Installation = vault.PepperName([]byte("another"))
+		var conflict *booking.ConflictError
+		if _, err := b.EraseAgain(ctx, elsewhere, access.System, storetest.Now, false); !errors.As(err, &conflict) {
+			t.Errorf("another installation's list: %v", err)
+		}
+		for _, dry := range []bool{true, false} {
+			found, err := b.EraseAgain(ctx, list, access.System, storetest.Now, dry)
+			if err != nil || found.Bookings != 1 || found.Receipts != 1 || found.Hosts != 1 {
+				t.Errorf("dry %v: %+v, %v", dry, found, err)
+			}
+			v, err := b.Booking(ctx, booking.ID(bt.Calendly, "one", ""))
+			if err != nil || (v.Invitee.Name == "") == dry {
+				t.Errorf("dry %v: %+v, %v", dry, v.Invitee, err)
+			}
+		}
+		if v, err := b.Booking(ctx, booking.ID(bt.Calendly, "other", "")); err != nil || v.Invitee.Email == "" {
+			t.Errorf("another became %+v, %v", v.Invitee, err)
+		}
+		got, err := b.ErasedPeople(ctx, storetest.Now)
+		if err != nil || got.Installation != list.Installation || len(got.People) != 2 { // the number, and the e-mail that it led to
+			t.Errorf("%+v, %v", got, err)
+		}
+		if _, err := b.EraseAgain(ctx, got, access.System, storetest.Now, false); err != nil {
+			t.Errorf("its own list: %v", err)
+		}
+	})
 }

@@ -13,12 +13,6 @@ import (
 	"slotkeeper/booking/vault"
 )
 
-// The kinds of erased_people.
-const (
-	erasedEmail = "email"
-	erasedPhone = "phone"
-)
-
 // erasedPeople is what is known of the people who were erased: HMACs, as of a
 // number of erasures. The ledger's row tells with every set whether there were
 // more, so that what is remembered here is never older than the set.
@@ -148,13 +142,13 @@ func (e *erasedPeople) as(tx *gorm.DB, erasures int64) (people, error) {
 	if e.pepper == nil {
 		return people{}, errors.New("store: people were erased, and the installation was not opened: nobody can tell who")
 	}
-	var rows []struct{ Key, Kind string }
-	if err := tx.Table("erased_people").Select("key, kind").Find(&rows).Error; err != nil {
+	var rows []erasedRow
+	if err := tx.Table("erased_people").Find(&rows).Error; err != nil {
 		return people{}, err
 	}
 	known := people{pepper: e.pepper, emails: map[string]bool{}, phones: map[string]bool{}}
 	for _, r := range rows {
-		if r.Kind == erasedPhone {
+		if r.Kind == booking.ErasedPhone {
 			known.phones[r.Key] = true
 		} else {
 			known.emails[r.Key] = true

@@ -151,6 +151,9 @@ func PhoneKey(pepper []byte, phone string) string {
 	return hex.EncodeToString(mac(pepper, "phone:"+digits)[:16])
 }
 
+// PepperName tells peppers apart, and nothing of them.
+func PepperName(pepper []byte) string { return hex.EncodeToString(mac(pepper, "pepper name")[:16]) }
+
 func mac(key []byte, text string) []byte {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte(text))

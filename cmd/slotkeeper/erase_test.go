@@ -142,3 +142,45 @@ func (s *server) everyFile(t *testing.T, places map[string][]byte) {
 		t.Fatal(err)
 	}
 }
+
+// Who was erased after a backup was made is in it again, and is erased again: by
+// restore itself while the database that it replaces is there, else by the list that
+// was kept.
+func TestRestoreErasesAgain(t *testing.T) {
+	t.Parallel()
+	const name, email, phone = "Wulan Prastiwi", "wulan.prastiwi@mail.example", "+62 811-4440-7788"
+	s := newServer(t, "")
+	a := s.connect(t, "generic")
+	a.must(t, aboutPerson("invitee.created", "one", name, email, phone, "Asia/Makassar", monday.AddDate(0, 0, -9), monday))
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	s.run(t, "backup", backup)
+	s.run(t, "erase", "--email", email, "--yes")
+	list := filepath.Join(t.TempDir(), "erased.json")
+	text := s.run(t, "erase", "--list")
+	if strings.Contains(text, "wulan") || !strings.Contains(text, `"kind": "email"`) {
+		t.Errorf("the list is %s", text)
+	}
+	must(t, os.WriteFile(list, []byte(text), 0o600))
+	s.stop(t)
+	exported := func() string { return s.run(t, "audit", "export", "--format", "csv") }
+	s.run(t, "restore", backup)
+	if out := exported(); strings.Contains(out, name) || !strings.Contains(out, ",applied,") {
+		t.Errorf("restored beside what was there: %s", out)
+	}
+	must(t, os.Remove(filepath.Join(s.dir, "slotkeeper.db")))
+	s.run(t, "restore", backup)
+	if out := exported(); !strings.Contains(out, name) {
+		t.Fatalf("the test looks in vain: %s", out)
+	}
+	if out := s.run(t, "erase", "--from", list); !strings.Contains(out, "1 booking,") || !strings.Contains(out, "nothing was changed") {
+		t.Errorf("the preview says %s", out)
+	}
+	s.run(t, "erase", "--from", list, "--yes")
+	if out := exported(); strings.Contains(out, name) {
+		t.Errorf("erased by the list: %s", out)
+	}
+	must(t, os.WriteFile(list, []byte(strings.Replace(text, `"installation": "`, `"installation": "f`, 1)), 0o600))
+	s.refuses(t, "erase", "--from", list, "--yes")
+	s.refuses(t, "erase", "--from", backup)
+	s.refuses(t, "erase", "--from", list, "--email", email)
+}

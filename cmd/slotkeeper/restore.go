@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,8 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"slotkeeper/booking"
 	"slotkeeper/booking/access"
 	"slotkeeper/booking/store"
+	"slotkeeper/booking/vault"
 )
 
 func (c *cli) restoreCommand() *cobra.Command {
@@ -51,6 +54,9 @@ func (c *cli) restoreCommand() *cobra.Command {
 			if err := inst.accounts.Note(ctx, access.System, access.DidRestore, "", out.detail()); err != nil {
 				return err
 			}
+			if err := c.eraseWhoWas(ctx, inst, kept, v); err != nil {
+				return err
+			}
 			if !out.AuditIntact {
 				fmt.Fprintln(c.stderr, "the audit log in it was changed before it was backed up: see audit verify.")
 			}
@@ -66,4 +72,26 @@ func (c *cli) restoreCommand() *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+// eraseWhoWas erases again whom the database that was replaced knew to be erased: the
+// backup may be from before. Where that cannot be read any more, its operator has to.
+func (c *cli) eraseWhoWas(ctx context.Context, inst *installation, replaced string, v *vault.Vault) error {
+	if replaced == "" {
+		fmt.Fprintln(c.stderr, "Who was erased since this backup was made is in it again: slotkeeper erase --from your list of them, if there are any.")
+		return nil
+	}
+	list, err := store.ErasedIn(ctx, replaced, v)
+	var again booking.Erasure
+	if err == nil && len(list.People) > 0 {
+		again, err = inst.store.EraseAgain(ctx, list, access.System, c.now(), false)
+	}
+	if err != nil {
+		fmt.Fprintf(c.stderr, "Who was erased since this backup was made may be in it again, since it is not known from %s: %v. Slotkeeper erase --from your list of them.\n", replaced, err)
+		return nil
+	}
+	if len(list.People) > 0 {
+		fmt.Fprintf(c.stderr, "Who had been erased in what was there before is erased in what was restored too: %s of theirs.\n", counted(int(again.Bookings), "booking"))
+	}
+	return nil
 }
