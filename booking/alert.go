@@ -228,8 +228,8 @@ type AlertRecipient struct {
 	Language       string
 	// Resources narrow it to what is about one of them; none hears of everything.
 	Resources []uuid.UUID
-	CreatedBy  Actor
-	CreatedAt  time.Time
+	CreatedBy Actor
+	CreatedAt time.Time
 }
 
 // Hears tells whether what began, or became worse, concerns a recipient. That it is

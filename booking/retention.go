@@ -17,8 +17,10 @@ type Keep struct {
 	// Deliveries: when each copy of a settled receipt came, and what it was answered.
 	Deliveries time.Duration
 	// Reads: what imports and comparisons found, but of each connection and kind the
-	// newest that was done.
+	// newest that was done; and the reports of replays.
 	Reads time.Duration
+	// Alerts that are over.
+	Alerts time.Duration
 }
 
 // The periods of Keep when nobody says otherwise, and the shortest that work:
@@ -28,9 +30,11 @@ const (
 	KeepBodies       = 90 * 24 * time.Hour
 	KeepDeliveries   = 400 * 24 * time.Hour
 	KeepReads        = 90 * 24 * time.Hour
+	KeepAlerts       = 400 * 24 * time.Hour
 	LeastBodies      = 24 * time.Hour
 	LeastDeliveries  = 41 * 24 * time.Hour
 	LeastReads       = 7 * 24 * time.Hour
+	LeastAlerts      = 7 * 24 * time.Hour
 	RetentionEvery   = 6 * time.Hour
 	RetentionOverdue = 2 * 24 * time.Hour
 )
@@ -48,4 +52,6 @@ type RetentionRun struct {
 	Sessions   int64 // expired ones
 	Links      int64 // expired one-time links
 	Reads      int64
+	Replays    int64 // reports of them
+	Alerts     int64 // that were over
 }

@@ -205,6 +205,8 @@ func closedSets() map[string][]string {
 		"level":            text(booking.LevelNotice, booking.LevelWarning, booking.LevelPage),
 		"channel":          text(booking.ChannelMail, booking.ChannelSlack),
 		"feeds.level":      text(booking.FeedBusy, booking.FeedNames, booking.FeedFull),
+		"erase.by":         {"email", "phone"},
+		"erase.again":      {"email", "phone"},
 		"feeds.level.help": text(booking.FeedBusy, booking.FeedNames, booking.FeedFull),
 		"resource.done":    {"renamed", "zone", "merged", "split", "mapped", "ruled", "unruled"},
 		"kind": text("none", booking.KindRequested, booking.KindCreated, booking.KindMoved, booking.KindCanceled, booking.KindDetails,

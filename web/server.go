@@ -146,6 +146,7 @@ type Deps struct {
 	Revisions func(ctx context.Context, chains []uuid.UUID) (map[uuid.UUID]booking.Revision, error)
 	Alerts    Alerts
 	Trier     Trier
+	Eraser    Eraser
 	Metrics   *Metrics
 	// Unproven counts posts that were not proven, while it runs.
 	Unproven *Unproven
@@ -194,6 +195,7 @@ func (d *Deps) validate() error {
 	need(d.Revisions != nil, "Revisions")
 	need(d.Alerts != nil, "Alerts")
 	need(d.Trier != nil, "Trier")
+	need(d.Eraser != nil, "Eraser")
 	need(d.Metrics != nil, "Metrics")
 	need(d.Unproven != nil, "Unproven")
 	need(d.Live != nil, "Live")

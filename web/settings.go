@@ -39,6 +39,9 @@ func (s *server) settingsRoutes(e *echo.Echo, signedIn []echo.MiddlewareFunc) {
 	e.POST(alertSettings, s.addRecipient, signedIn...)
 	e.POST(alertSettings+"/:id/remove", s.removeRecipient, signedIn...)
 	e.POST(alertSettings+"/:id/try", s.tryRecipient, signedIn...)
+	e.GET(erasePath, s.erasePage, signedIn...)
+	e.POST(erasePath, s.previewErase, signedIn...)
+	e.POST(erasePath+"/confirm", s.runErase, signedIn...)
 	e.GET("/settings/tokens", s.tokensPage, signedIn...)
 	e.POST("/settings/tokens", s.createToken, signedIn...)
 	e.POST("/settings/tokens/:id/revoke", s.revokeToken, signedIn...)
@@ -48,10 +51,12 @@ func (s *server) settingsRoutes(e *echo.Echo, signedIn []echo.MiddlewareFunc) {
 type settingsTabs struct {
 	Tab     string
 	Manages bool // users and tokens
+	Erases  bool // people
 }
 
 func (s *server) settingsTabs(c echo.Context, tab string) settingsTabs {
-	return settingsTabs{Tab: tab, Manages: s.viewer(c).may(access.ManageAccounts)}
+	who := s.viewer(c)
+	return settingsTabs{Tab: tab, Manages: who.may(access.ManageAccounts), Erases: who.may(access.ErasePeople)}
 }
 
 type settingsView struct {

@@ -318,6 +318,7 @@ type world struct {
 	clock    *clock
 	replays  *replays
 	alerts   *alerts
+	eraser   *eraser
 	shelved  *feedShelf
 	feeds    *access.Feeds
 }
@@ -367,7 +368,7 @@ func newWorld(t *testing.T, r *records, take intake, change ...func(*web.Deps)) 
 		store: newAccounts(),
 	}
 	w.replays = &replays{now: w.clock.now}
-	w.alerts = &alerts{}
+	w.alerts, w.eraser = &alerts{}, &eraser{}
 	r.house = w.store
 	w.accounts = access.NewAccounts(w.store, w.clock.now)
 	w.shelved = &feedShelf{accounts: w.store}
@@ -382,7 +383,7 @@ func newWorld(t *testing.T, r *records, take intake, change ...func(*web.Deps)) 
 	}
 	deps := web.Deps{
 		Log: slog.New(slog.NewJSONHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: w.clock.now,
-		Records: r, Accounts: w.accounts, Intake: take, Metrics: w.metrics, Effects: &effects{records: r}, Resources: &registry{records: r}, Overlaps: &overlaps{records: r}, Replays: w.replays, Alerts: w.alerts, Trier: w.alerts, Feeds: w.feeds, Revisions: r.revisions, Live: web.NewLive(r, slog.New(slog.DiscardHandler)),
+		Records: r, Accounts: w.accounts, Intake: take, Metrics: w.metrics, Effects: &effects{records: r}, Resources: &registry{records: r}, Overlaps: &overlaps{records: r}, Replays: w.replays, Alerts: w.alerts, Trier: w.alerts, Eraser: w.eraser, Feeds: w.feeds, Revisions: r.revisions, Live: web.NewLive(r, slog.New(slog.DiscardHandler)),
 		Connect: &connector{records: r, now: w.clock.now}, Senders: r, Forms: r, FormsKept: 90 * 24 * time.Hour,
 		Unproven:  web.NewUnproven(&unprovenLedger{posts: map[uuid.UUID]int{}}, w.clock.now, slog.New(slog.DiscardHandler)),
 		Providers: map[string]providers.Provider{"generic": house{}, "calendly": house{}},

@@ -66,6 +66,7 @@ const (
 	ReadAdminLog      Action = "read_admin_log"
 	ManageConnections Action = "manage_connections"
 	ManageAccounts    Action = "manage_accounts"
+	ErasePeople       Action = "erase_people"
 )
 
 // rule is what an action takes.
@@ -94,6 +95,7 @@ var needs = map[Action]rule{
 	ReadAdminLog:      {weakest: Operator, whole: true},
 	ManageConnections: {weakest: Administrator, whole: true},
 	ManageAccounts:    {weakest: Administrator, whole: true},
+	ErasePeople:       {weakest: Administrator, whole: true},
 }
 
 // Principal is who asks: a signed-in user or an API token.

@@ -40,6 +40,7 @@ func TestMay(t *testing.T) {
 		{ReadAdminLog, [5]bool{false, false, true, true, true}},
 		{ManageConnections, [5]bool{false, false, false, false, true}},
 		{ManageAccounts, [5]bool{false, false, false, false, true}},
+		{ErasePeople, [5]bool{false, false, false, false, true}},
 		{"unheard_of", [5]bool{}},
 	}
 	for _, tt := range tests {

@@ -57,15 +57,15 @@ func (r alertRow) toDomain() booking.Alert {
 
 // recipientRow is a row of alert_recipients.
 type recipientRow struct {
-	ID         uuid.UUID
-	Channel    booking.AlertChannel
-	Address    []byte // sealed
-	Label      string
-	Least      booking.AlertLevel
-	Language   string
-	CreatedBy  booking.Actor
-	CreatedAt  stamp
-	RemovedAt  *stamp
+	ID        uuid.UUID
+	Channel   booking.AlertChannel
+	Address   []byte // sealed
+	Label     string
+	Least     booking.AlertLevel
+	Language  string
+	CreatedBy booking.Actor
+	CreatedAt stamp
+	RemovedAt *stamp
 }
 
 func (recipientRow) TableName() string { return "alert_recipients" }

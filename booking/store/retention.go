@@ -39,6 +39,8 @@ type retentionRow struct {
 	Sessions   int64
 	Links      int64
 	Reads      int64
+	Replays    int64
+	Alerts     int64
 	Reached    *stamp
 }
 
@@ -48,6 +50,7 @@ func (r retentionRow) toDomain() booking.RetentionRun {
 	return booking.RetentionRun{
 		ID: r.ID, StartedAt: r.StartedAt.t, FinishedAt: r.FinishedAt.ptr(), Bodies: r.Emptied, Snapshots: r.Snapshots, Forms: r.Forms,
 		Deliveries: r.Deliveries, Sessions: r.Sessions, Links: r.Links, Reads: r.Reads,
+		Replays: r.Replays, Alerts: r.Alerts,
 	}
 }
 
@@ -72,6 +75,8 @@ func (s *Store) Retain(ctx context.Context, keep booking.Keep, now time.Time, be
 		func() error { return r.forms(ctx, keep.Bodies) },
 		func() error { return r.deliveries(ctx, keep.Deliveries) },
 		func() error { return r.reads(ctx, keep.Reads) },
+		func() error { return r.replays(ctx, keep.Reads) },
+		func() error { return r.alerts(ctx, keep.Alerts) },
 		func() error { return r.expired(ctx) },
 	} {
 		if err == nil {
@@ -218,6 +223,31 @@ func (r *retention) reads(ctx context.Context, keep time.Duration) error {
 		LIMIT ?)`, at(r.row.StartedAt.t.Add(-keep)), retentionBatch)
 }
 
+// replays removes what replays reported that have ended, their lists of changes first.
+// What they changed stands in the audit.
+func (r *retention) replays(ctx context.Context, keep time.Duration) error {
+	if keep == 0 {
+		return nil
+	}
+	before := at(r.row.StartedAt.t.Add(-keep))
+	var lines int64
+	err := r.remove(ctx, "", &lines, `DELETE FROM replay_changes WHERE (replay_id, receipt_id) IN (SELECT c.replay_id, c.receipt_id
+		FROM replay_changes c JOIN replays p ON p.id = c.replay_id WHERE p.finished_at < ? LIMIT ?)`, before, retentionBatch)
+	if err != nil {
+		return err
+	}
+	return r.remove(ctx, "replays", &r.row.Replays, `DELETE FROM replays WHERE id IN (SELECT id FROM replays WHERE finished_at < ? LIMIT ?)`, before, retentionBatch)
+}
+
+// alerts removes those that are over.
+func (r *retention) alerts(ctx context.Context, keep time.Duration) error {
+	if keep == 0 {
+		return nil
+	}
+	return r.remove(ctx, "alerts", &r.row.Alerts, `DELETE FROM alerts WHERE id IN (SELECT id FROM alerts WHERE closed_at < ? LIMIT ?)`,
+		at(r.row.StartedAt.t.Add(-keep)), retentionBatch)
+}
+
 // expired removes sessions and one-time links that work no more.
 func (r *retention) expired(ctx context.Context) error {
 	now := r.row.StartedAt
@@ -227,13 +257,14 @@ func (r *retention) expired(ctx context.Context) error {
 	return r.remove(ctx, "links", &r.row.Links, `DELETE FROM signin_links WHERE hash IN (SELECT hash FROM signin_links WHERE expires_at <= ? LIMIT ?)`, now, retentionBatch)
 }
 
-// remove executes a statement until it finds no whole batch any more.
+// remove executes a statement until it finds no whole batch any more. The run counts
+// what it removed in a column, unless that is "".
 func (r *retention) remove(ctx context.Context, column string, sum *int64, text string, args ...any) error {
 	for {
 		var n int64
 		err := r.inTx(ctx, func(tx *gorm.DB) error {
 			res := tx.Exec(text, args...)
-			if n = res.RowsAffected; res.Error != nil || n == 0 {
+			if n = res.RowsAffected; res.Error != nil || n == 0 || column == "" {
 				return res.Error
 			}
 			return tx.Table("retention_runs").Where("id = ?", r.row.ID).Update(column, gorm.Expr(column+" + ?", n)).Error

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"slotkeeper/booking"
+	"slotkeeper/booking/access"
 	bt "slotkeeper/booking/bookingtest"
 	"slotkeeper/booking/store/storetest"
 	"slotkeeper/migrations"
@@ -154,4 +155,59 @@ func TestRetentionOfWhatExpired(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Alerts that are over and the reports of replays go when their time is over, however
+// many lines a report has. What lasts stays.
+func TestRetentionOfReports(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *storetest.Bench) {
+		ctx, now := t.Context(), storetest.Now
+		const day = 24 * time.Hour
+		lasts := booking.Trouble{Kind: booking.TroubleOpen, Since: now.Add(-500 * day)}
+		for _, age := range []time.Duration{500 * day, 399 * day} {
+			for i, troubles := range [][]booking.Trouble{{lasts, {Kind: booking.TroubleDead, Count: 1}}, {lasts}, {lasts}} {
+				if _, err := b.FollowAlerts(ctx, troubles, now.Add(-age+time.Duration(i)*time.Hour)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		var set []booking.Post
+		for i := range 600 {
+			id := fmt.Sprint("b", i)
+			set = append(set, b.Post(bt.New(bt.Calendly, cre, id, 1, bt.When("10:00", "10:30"), bt.With(id))))
+		}
+		b.ApplyPosts(t, set...)
+		for i, ended := range []string{"2026-01-01T00:00:00.000000Z", "2027-01-01T00:00:00.000000Z", ""} {
+			r := booking.Replay{ID: uuid.New(), Actor: booking.ActorSystem, StartedAt: now.Add(-400 * day)}
+			if err := b.BeginReplay(ctx, r, access.Entry{At: now, Actor: booking.ActorSystem, Action: access.DidReplay}); err != nil {
+				t.Fatal(err)
+			}
+			if ended == "" {
+				continue
+			}
+			for _, query := range []string{
+				fmt.Sprintf("UPDATE replays SET status = 'done', finished_at = '%s' WHERE id = '%s'", ended, r.ID),
+				fmt.Sprintf(`INSERT INTO replay_changes (replay_id, receipt_id, connection_id, kind, received_at, before, after, verdict, transitions)
+					SELECT '%s', id, connection_id, kind, received_at, 'failed', 'processed', '', '[]' FROM webhook_receipts`, r.ID),
+			} {
+				if _, err := b.SQL.ExecContext(ctx, query); err != nil {
+					t.Fatal(i, err)
+				}
+			}
+		}
+		run, err := b.Retain(ctx, booking.Keep{Reads: 90 * day, Alerts: 400 * day}, now, inTurn)
+		if err != nil || run.Alerts != 1 || run.Replays != 1 {
+			t.Errorf("run %+v, %v", run, err)
+		}
+		for table, want := range map[string]int{"replays": 2, "replay_changes": 600, "alerts": 2} {
+			var n int
+			if err := b.SQL.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&n); err != nil || n != want {
+				t.Errorf("%d %s are left, want %d, %v", n, table, want, err)
+			}
+		}
+		if last, err := b.LastRetention(ctx); err != nil || last.Alerts != 1 || last.Replays != 1 {
+			t.Errorf("%+v, %v", last, err)
+		}
+	})
 }

@@ -106,6 +106,7 @@ func (w *world) pages(b *browser) []photo {
 		{name: "settings-tokens", path: "/settings/tokens"},
 		{name: "settings-feeds", path: "/settings/feeds"},
 		{name: "settings-alerts", path: "/settings/alerts"},
+		{name: "settings-erase", path: "/settings/erase"},
 		{name: "alerts", path: "/alerts"},
 		{name: "problem", path: "/nowhere", status: http.StatusNotFound},
 		{name: "link-spent", path: "/link/spent", status: http.StatusNotFound},

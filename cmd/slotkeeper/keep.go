@@ -13,7 +13,7 @@ import (
 )
 
 // keepTexts are the periods of retention as they were typed.
-type keepTexts struct{ bodies, deliveries, reads string }
+type keepTexts struct{ bodies, deliveries, reads, alerts string }
 
 func (k *keepTexts) bind(f *pflag.FlagSet, env func(name, otherwise string) string) {
 	for _, s := range []struct {
@@ -23,7 +23,8 @@ func (k *keepTexts) bind(f *pflag.FlagSet, env func(name, otherwise string) stri
 	}{
 		{&k.bodies, "keep-bodies", "KEEP_BODIES", "how long raw bodies of settled receipts are kept, like 90d, or forever", booking.KeepBodies},
 		{&k.deliveries, "keep-deliveries", "KEEP_DELIVERIES", "how long is kept when each copy of a settled receipt came", booking.KeepDeliveries},
-		{&k.reads, "keep-reads", "KEEP_READS", "how long is kept what imports and comparisons found", booking.KeepReads},
+		{&k.reads, "keep-reads", "KEEP_READS", "how long is kept what imports, comparisons and replays found", booking.KeepReads},
+		{&k.alerts, "keep-alerts", "KEEP_ALERTS", "how long alerts are kept that are over", booking.KeepAlerts},
 	} {
 		otherwise := strconv.Itoa(int(s.otherwise/(24*time.Hour))) + "d"
 		f.StringVar(s.into, s.flag, env(s.name, otherwise), s.usage+" (SLOTKEEPER_"+s.name+")")
@@ -42,6 +43,7 @@ func (k *keepTexts) parse() (booking.Keep, error) {
 		{"KEEP_BODIES", k.bodies, booking.LeastBodies, &out.Bodies},
 		{"KEEP_DELIVERIES", k.deliveries, booking.LeastDeliveries, &out.Deliveries},
 		{"KEEP_READS", k.reads, booking.LeastReads, &out.Reads},
+		{"KEEP_ALERTS", k.alerts, booking.LeastAlerts, &out.Alerts},
 	} {
 		if s.text == "forever" {
 			continue
