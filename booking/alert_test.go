@@ -217,18 +217,27 @@ func TestAlertReturns(t *testing.T) {
 // who posts beside the provider is a notice, and not at each try.
 func TestUnprovenTrouble(t *testing.T) {
 	t.Parallel()
+	at := func(minutes int) time.Time { return alertNow.Add(time.Duration(minutes) * time.Minute) }
 	for name, tt := range map[string]struct {
-		posts  int
-		proven bool
+		posts  [3]int // in parts that begin at 9:00, 9:05 and 9:10
+		proven time.Time
 		want   string
+		count  int
 	}{
-		"a few, none proven":  {5, false, booking.UnprovenAll},
-		"fewer":               {4, false, ""},
-		"a few beside others": {59, true, ""},
-		"many beside others":  {60, true, booking.UnprovenSome},
+		"a few, none proven":        {[3]int{2, 0, 3}, time.Time{}, booking.UnprovenAll, 5},
+		"fewer":                     {[3]int{4, 0, 0}, time.Time{}, "", 0},
+		"a few before":              {[3]int{5, 0, 54}, at(11), "", 0},
+		"many before":               {[3]int{5, 0, 55}, at(11), booking.UnprovenSome, 60},
+		"the secret changed at two": {[3]int{3, 4, 1}, at(2), booking.UnprovenAll, 5},
 	} {
-		got, is := booking.Unproven{ConnectionID: uuid.New(), Posts: tt.posts, Proven: tt.proven, Since: alertNow}.Trouble()
-		if is != (tt.want != "") || is && got.Detail != tt.want {
+		u := booking.Unproven{ConnectionID: uuid.New(), Proven: tt.proven}
+		for i, n := range tt.posts {
+			if n > 0 {
+				u.Parts = append(u.Parts, booking.UnprovenPosts{At: at(5 * i), Posts: n})
+			}
+		}
+		got, is := u.Trouble()
+		if is != (tt.want != "") || is && (got.Detail != tt.want || got.Count != tt.count) {
 			t.Errorf("%s: %+v, %v", name, got, is)
 		}
 	}

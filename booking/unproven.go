@@ -20,16 +20,20 @@ const (
 // that fits.
 type Unproven struct {
 	ConnectionID uuid.UUID
-	Posts        int
-	// Since is the beginning of the first part that has any. Proven tells whether
-	// anything was proven since.
-	Since  time.Time
-	Proven bool
+	Parts        []UnprovenPosts // oldest first
+	// Proven is when something last came that was, within the same time; zero is never.
+	Proven time.Time
+}
+
+// UnprovenPosts are those of the part of an hour that begins at At.
+type UnprovenPosts struct {
+	At    time.Time
+	Posts int
 }
 
 // The causes of TroubleUnproven.
 const (
-	// UnprovenAll: nothing that came was proven. Most likely the secret here is not the
+	// UnprovenAll: nothing that came since was proven. Most likely the secret here is not the
 	// provider's, and bookings do not arrive.
 	UnprovenAll = "all"
 	// UnprovenSome: what the provider sends is proven, and somebody else posts too.
@@ -43,12 +47,25 @@ const (
 	manyUnproven = 60
 )
 
-// Trouble is what it says to a person, if anything.
+// Trouble is what it says to a person, if anything. What came in the part in which
+// something was proven last counts as before it.
 func (u Unproven) Trouble() (Trouble, bool) {
-	t := Trouble{Kind: TroubleUnproven, Subject: u.ConnectionID.String(), Detail: UnprovenAll, Count: u.Posts, Since: u.Since}
-	if u.Proven {
-		t.Detail = UnprovenSome
-		return t, u.Posts >= manyUnproven
+	some := Trouble{Kind: TroubleUnproven, Subject: u.ConnectionID.String(), Detail: UnprovenSome}
+	all := some
+	all.Detail = UnprovenAll
+	for _, p := range u.Parts {
+		for _, t := range []*Trouble{&some, &all} {
+			if t == &all && p.At.Before(u.Proven) {
+				continue
+			}
+			if t.Count == 0 {
+				t.Since = p.At
+			}
+			t.Count += p.Posts
+		}
 	}
-	return t, u.Posts >= fewUnproven
+	if all.Count >= fewUnproven {
+		return all, true
+	}
+	return some, some.Count >= manyUnproven
 }

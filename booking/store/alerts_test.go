@@ -324,8 +324,11 @@ func TestUnprovenPosts(t *testing.T) {
 		if got := follow(t, b, now.Add(13*time.Minute)); got != "" {
 			t.Errorf("wrong is %q", got)
 		}
+		late := b.Post(bt.New(bt.Calendly, cre, "two", 1, bt.When("11:00", "11:30"), bt.With("maren"), bt.For("priya")))
+		late.ReceivedAt = now.Add(16 * time.Minute)
+		b.ApplyPosts(t, late)
 		add(1_000_000, now.Add(14*time.Minute))
-		if got := follow(t, b, now.Add(14*time.Minute)); got != "unproven:notice:1000005" {
+		if got := follow(t, b, now.Add(17*time.Minute)); got != "unproven:notice:1000005" {
 			t.Errorf("wrong is %q", got)
 		}
 		add(1, now.Add(4*time.Hour))

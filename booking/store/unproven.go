@@ -48,26 +48,30 @@ func (s *Store) AddUnproven(ctx context.Context, posts map[uuid.UUID]int, now ti
 // unprovenTroubles are the connections to which too much comes that bears no signature
 // that fits.
 func (s *Store) unprovenTroubles(ctx context.Context, now time.Time) ([]booking.Trouble, error) {
-	var rows []struct {
-		ConnectionID uuid.UUID
-		Posts        int
-		Since        stamp
-	}
+	var rows []unprovenRow
 	err := s.reader(ctx).Table("unproven_posts u").Joins("JOIN connections c ON c.id = u.connection_id AND c.disconnected_at IS NULL").
-		Where("u.part > ?", at(now.Add(-booking.UnprovenWithin))).
-		Select("u.connection_id, sum(u.posts) AS posts, min(u.part) AS since").Group("u.connection_id").Find(&rows).Error
+		Where("u.part > ?", at(now.Add(-booking.UnprovenWithin))).Select("u.connection_id, u.part, u.posts").Order("u.connection_id, u.part").Find(&rows).Error
 	if err != nil {
 		return nil, classify(err)
 	}
-	var out []booking.Trouble
+	var of []booking.Unproven
 	for _, r := range rows {
-		u := booking.Unproven{ConnectionID: r.ConnectionID, Posts: r.Posts, Since: r.Since.t}
+		if n := len(of); n == 0 || of[n-1].ConnectionID != r.ConnectionID {
+			of = append(of, booking.Unproven{ConnectionID: r.ConnectionID})
+		}
+		u := &of[len(of)-1]
+		u.Parts = append(u.Parts, booking.UnprovenPosts{At: r.Part.t, Posts: r.Posts})
+	}
+	var out []booking.Trouble
+	for _, u := range of {
+		var newest struct{ ReceivedAt *stamp }
 		// A test of ours is signed with the secret that may be the wrong one.
-		err := s.reader(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM deliveries d JOIN webhook_receipts r ON r.id = d.receipt_id
-			WHERE d.connection_id = ? AND d.received_at >= ? AND r.kind <> ?)`, r.ConnectionID, r.Since, booking.KindSelftest).Scan(&u.Proven).Error
+		err := s.reader(ctx).Raw(`SELECT max(d.received_at) AS received_at FROM deliveries d JOIN webhook_receipts r ON r.id = d.receipt_id
+			WHERE d.connection_id = ? AND d.received_at >= ? AND r.kind <> ?`, u.ConnectionID, at(u.Parts[0].At), booking.KindSelftest).Scan(&newest).Error
 		if err != nil {
 			return nil, classify(err)
 		}
+		u.Proven = newest.ReceivedAt.time()
 		if t, is := u.Trouble(); is {
 			out = append(out, t)
 		}
