@@ -291,7 +291,7 @@ func TestEraseForms(t *testing.T) {
 		naming := said("write to my sister:\n" + strings.ToUpper(email))
 		c.ApplyPosts(t, own(1), other("naming", 1, naming), other("silent", 1, said("none")))
 		for _, dry := range []bool{true, false} {
-			found, err := c.Erase(t.Context(), store.Person{Email: email}, access.System, storetest.Now, dry)
+			found, err := c.Erase(t.Context(), booking.Whom{Email: email}, access.System, storetest.Now, dry)
 			if err != nil || found.Forms != 2 {
 				t.Fatalf("%+v, %v", found, err)
 			}
