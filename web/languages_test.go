@@ -200,7 +200,7 @@ func closedSets() map[string][]string {
 		"undone":        {booking.UndoneJoined, booking.UndoneAccepted, booking.UndoneMoved, booking.CannotKeyless, booking.CannotSeatless, booking.CannotUnconnected, booking.CannotNoAPI, "gone", "refused"},
 		"conflict": {
 			"disconnected", "rotating", "secret_given", "not_rotating", "ended", "importing", "no_preview", "key_not_ours", "busy", "accepted",
-			"user_disabled", "user_enabled", "last_administrator", "user_exists", "request_used", "host_email",
+			"user_disabled", "user_enabled", "last_administrator", "user_exists", "request_used", "host_email", "other_installation",
 		},
 		"level":            text(booking.LevelNotice, booking.LevelWarning, booking.LevelPage),
 		"channel":          text(booking.ChannelMail, booking.ChannelSlack),

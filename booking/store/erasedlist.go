@@ -52,7 +52,7 @@ func (s *Store) EraseAgain(ctx context.Context, list booking.ErasedList, by acce
 		return booking.Erasure{}, err
 	}
 	if list.Installation != vault.PepperName(e.pepper) {
-		return e.out, &booking.ConflictError{Detail: "this list is another installation's: its keys say nothing about the people here"}
+		return e.out, &booking.ConflictError{Code: "other_installation", Detail: "this list is another installation's: its keys say nothing about the people here"}
 	}
 	for _, p := range list.People {
 		switch p.Kind {

@@ -16,7 +16,6 @@ import (
 	"slotkeeper/booking"
 	"slotkeeper/booking/access"
 	bt "slotkeeper/booking/bookingtest"
-	"slotkeeper/booking/store"
 	"slotkeeper/booking/store/storetest"
 	"slotkeeper/booking/vault"
 )

@@ -432,7 +432,10 @@ func TestCancelAfterACrash(t *testing.T) {
 		q, seen := d.queue(t, &dying{Store: d.Store}, hostOf(t, s.APIBase()))
 		start(t, q)
 		e := d.ask(t, d.bookings(t)["Lena Brandt"].ID, 3)
-		if done := d.waitFor(t, e, booking.EffectDone); done.Attempts != 2 || s.cancels() != 2 || len(s.Outbox()) != 3 || seen.of(booking.EffectDone) != 1 {
+		done := d.waitFor(t, e, booking.EffectDone)
+		// It is counted after it is noted.
+		until(t, "the effect is counted", func() bool { return seen.of(booking.EffectDone) > 0 })
+		if done.Attempts != 2 || s.cancels() != 2 || len(s.Outbox()) != 3 || seen.of(booking.EffectDone) != 1 {
 			t.Errorf("%d attempts, %d calls", done.Attempts, s.cancels())
 		}
 	})
