@@ -2,10 +2,10 @@
 -- that nobody proved are counted by connection, and what is over is removed in time.
 
 -- +goose Up
--- The kinds stand in the code: a new one needs no migration.
 ALTER TABLE alerts DROP CONSTRAINT alerts_kind;
 ALTER TABLE alerts
-    ADD CONSTRAINT alerts_kind CHECK (kind <> ''),
+    ADD CONSTRAINT alerts_kind CHECK (kind IN
+        ('connection', 'receipts', 'dead', 'open', 'conflict', 'conflicts', 'drift', 'copies', 'unproven')),
     -- Since when nothing is wrong any more: it is over once that lasts.
     ADD COLUMN gone_at timestamptz,
     -- How often it began again after it was over.

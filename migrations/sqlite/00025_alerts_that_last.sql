@@ -5,8 +5,8 @@
 -- +goose Up
 CREATE TABLE alerts_next (
     id         TEXT    NOT NULL PRIMARY KEY,
-    -- The kinds stand in the code: a new one needs no migration.
-    kind       TEXT    NOT NULL CONSTRAINT alerts_kind CHECK (kind <> ''),
+    kind       TEXT    NOT NULL CONSTRAINT alerts_kind CHECK (kind IN
+        ('connection', 'receipts', 'dead', 'open', 'conflict', 'conflicts', 'drift', 'copies', 'unproven')),
     -- What of its kind it is about: a connection, a booking, or ''.
     subject    TEXT    NOT NULL,
     level      TEXT    NOT NULL CONSTRAINT alerts_level CHECK (level IN ('notice', 'warning', 'page')),
