@@ -56,6 +56,8 @@ type Effect struct {
 	// there is one effect of a kind to a target, however often it is asked for.
 	Action uuid.UUID
 	Kind   EffectKind
+	// Event is what an endpoint is told of; "" of other kinds.
+	Event EndpointEvent
 	// Lane says what the effect is about and where it goes. The target holds no
 	// personal data.
 	Lane

@@ -21,6 +21,9 @@ type Keep struct {
 	Reads time.Duration
 	// Alerts that are over.
 	Alerts time.Duration
+	// Messages that other systems were told or were not, with their tries: since they
+	// were asked for. Those still to be sent stay.
+	Messages time.Duration
 }
 
 // The periods of Keep when nobody says otherwise, and the shortest that work:
@@ -31,10 +34,12 @@ const (
 	KeepDeliveries   = 400 * 24 * time.Hour
 	KeepReads        = 90 * 24 * time.Hour
 	KeepAlerts       = 400 * 24 * time.Hour
+	KeepMessages     = 30 * 24 * time.Hour
 	LeastBodies      = 24 * time.Hour
 	LeastDeliveries  = 41 * 24 * time.Hour
 	LeastReads       = 7 * 24 * time.Hour
 	LeastAlerts      = 7 * 24 * time.Hour
+	LeastMessages    = 7 * 24 * time.Hour
 	RetentionEvery   = 6 * time.Hour
 	RetentionOverdue = 2 * 24 * time.Hour
 )
@@ -54,4 +59,5 @@ type RetentionRun struct {
 	Reads      int64
 	Replays    int64 // reports of them
 	Alerts     int64 // that were over
+	Messages   int64
 }

@@ -294,6 +294,8 @@ func TestClosedSets(t *testing.T) {
 		"effects_actor":                actors,
 		"alerts_kind":                  sorted(booking.TroubleKinds()),
 		"alerts_level":                 sorted(booking.AlertLevels()),
+		"effect_attempts_cause":        append([]string{""}, sorted(booking.AttemptCauses())...),
+		"endpoints_off":                append([]string{""}, sorted(booking.EndpointOffs())...),
 		"alert_recipients_channel":     sorted(booking.AlertChannels()),
 		"alert_recipients_least":       sorted(booking.AlertLevels()),
 	}

@@ -124,12 +124,7 @@ func (c Call) once(ctx context.Context, client *http.Client, body []byte, kind s
 	}
 	answer, err := client.Do(r)
 	if err != nil {
-		// Its text has the whole URL, and e-mails may be in the query.
-		var inURL *url.Error
-		if errors.As(err, &inURL) {
-			err = inURL.Err
-		}
-		return Value{}, nil, fmt.Errorf("%w: %w", errUnanswered, err)
+		return Value{}, nil, fmt.Errorf("%w: %w", errUnanswered, CauseOf(err))
 	}
 	defer func() { _ = answer.Body.Close() }() // it was only read
 	content, err := readCapped(answer.Body, c.MaxAnswer)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"syscall"
 	"time"
 )
@@ -62,6 +63,35 @@ func NewClient(o Outbound) *http.Client {
 		Transport:     newPaced(transport, byAccount, o.Tempo, timeout(callTimeout), o.Now),
 		CheckRedirect: sameHost,
 	}
+}
+
+// NewPoster makes a client for posts to URLs that people give: it dials as NewClient's
+// does, with no limits that are shared, follows no redirect, and a post is over, its
+// answer read, after timeout.
+func NewPoster(o Outbound, timeout time.Duration) *http.Client {
+	d := &dialer{allowed: o.Allowed, timeout: max(o.Tempo.Wait(connectTimeout), leastTimeout)}
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext:            d.dial,
+			TLSHandshakeTimeout:    d.timeout,
+			IdleConnTimeout:        idleTimeout,
+			MaxIdleConnsPerHost:    idlePerHost,
+			MaxIdleConns:           maxIdle,
+			MaxResponseHeaderBytes: maxHeader,
+		},
+		// A redirect is an answer like another: where it leads, nobody has checked.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Timeout:       max(o.Tempo.Wait(timeout), leastTimeout),
+	}
+}
+
+// CauseOf is why a call failed without its URL, which may hold a secret or an e-mail.
+func CauseOf(err error) error {
+	var named *url.Error
+	if errors.As(err, &named) {
+		return named.Err
+	}
+	return err
 }
 
 func sameHost(r *http.Request, via []*http.Request) error {

@@ -104,6 +104,16 @@ var ways = map[string]string{
 	"POST /settings/alerts":            administrators,
 	"POST /settings/alerts/:id/remove": administrators,
 	"POST /settings/alerts/:id/try":    administrators,
+
+	"GET /settings/endpoints":             administrators,
+	"POST /settings/endpoints":            administrators,
+	"GET /settings/endpoints/:id":         administrators,
+	"POST /settings/endpoints/:id/test":   administrators,
+	"POST /settings/endpoints/:id/rotate": administrators,
+	"POST /settings/endpoints/:id/finish": administrators,
+	"POST /settings/endpoints/:id/switch": administrators,
+	"POST /settings/endpoints/:id/remove": administrators,
+
 	"GET /settings/feeds":              viewers,
 	"POST /settings/feeds":             viewers,
 	"POST /settings/feeds/:id/revoke":  viewers,

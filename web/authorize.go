@@ -68,6 +68,15 @@ var actions = map[string]access.Action{
 	"POST /settings/alerts/:id/remove": access.ManageConnections,
 	"POST /settings/alerts/:id/try":    access.ManageConnections,
 
+	"GET /settings/endpoints":             access.ManageConnections,
+	"POST /settings/endpoints":            access.ManageConnections,
+	"GET /settings/endpoints/:id":         access.ManageConnections,
+	"POST /settings/endpoints/:id/test":   access.ManageConnections,
+	"POST /settings/endpoints/:id/rotate": access.ManageConnections,
+	"POST /settings/endpoints/:id/finish": access.ManageConnections,
+	"POST /settings/endpoints/:id/switch": access.ManageConnections,
+	"POST /settings/endpoints/:id/remove": access.ManageConnections,
+
 	"GET /connections":                access.ViewAll,
 	"GET /connections/:id":            access.ViewAll,
 	"GET /connections/new/:provider":  access.ManageConnections,

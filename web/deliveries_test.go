@@ -113,7 +113,7 @@ func TestDeliveriesBoard(t *testing.T) {
 	if strings.Contains(board, "FOO_BAR") || strings.Contains(board, "Old desk") {
 		t.Error("the board shows what came before, or an account that ended in silence")
 	}
-	has(t, "list", day, "read in, not delivered")
+	has(t, "list", day, ">read in<")
 	has(t, "month", w.get(t, browser, "/deliveries?range=30d").body, "Other event (FOO_BAR)")
 	chart := section(t, day, `<svg class="chart"`, "</svg>")
 	has(t, "chart", chart, `viewBox="0 0 640 200"`, `class="stroke-none fill-series-0"`, "fill-series-1", "fill-series-2", "fill-series-3", "fill-text")

@@ -61,6 +61,7 @@ func (s *server) effectsOf(ctx context.Context, b booking.View, q calendarQuery,
 	if err != nil {
 		return v, err
 	}
+	all = slices.DeleteFunc(all, func(e booking.Effect) bool { return e.Kind != booking.EffectCancel })
 	for _, e := range all {
 		v.Effects = append(v.Effects, newEffectView(e, b, may))
 	}
@@ -294,6 +295,9 @@ func (s *server) retryEffect(c echo.Context) error {
 	e, err := s.Effects.RetryEffect(c.Request().Context(), id, s.entry(s.by(c)))
 	if err != nil {
 		return err
+	}
+	if to, ok := booking.EndpointOf(e.Target); ok {
+		return c.Redirect(http.StatusSeeOther, endpointLink(to)+"?done=retried")
 	}
 	if from, ok := cameFromConflicts(c.QueryParams()); ok {
 		return c.Redirect(http.StatusSeeOther, from.done("retried"))

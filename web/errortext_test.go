@@ -47,6 +47,7 @@ var elsewhere = map[string]string{
 	"booking.ErrJoined":             "kept with the effect: undone",
 	"booking.ErrAcceptedMeanwhile":  "kept with the effect: undone",
 	"booking.ErrMovedAway":          "kept with the effect: undone",
+	"booking.ErrTracesLeft":         "the page of erasing says so beside what was done",
 	"booking.FenceError":            "a fault of ours: 500, and logged",
 	"booking.NotDueError":           "of the store to the queue",
 	"access.ErrBadCredentials":      "the sign-in says so in its form",
@@ -127,7 +128,7 @@ func TestEveryErrorHasWords(t *testing.T) {
 var formless = map[string]string{
 	"cursor": "an address that was changed by hand", "limit": "an address that was changed by hand",
 	"ids": "the API's", "person": "a command's", "secret": "a command's", "booking": "the API's", "form": "a form that is not ours",
-	"connection": "pages offer none of it", "to": "has a text",
+	"kind": "of a list that a command reads", "connection": "pages offer none of it", "to": "has a text",
 }
 
 // Every code of a conflict, every reason against a cancel and every field of a form has

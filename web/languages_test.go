@@ -125,7 +125,7 @@ func TestMessagesAreUsed(t *testing.T) {
 	for _, field := range []string{
 		"username", "password", "timezone", "language", "message", "name", "zone", "into", "from", "identity", "resource", "connection_name", "day", "key", "user", "api_url", "account", "reason",
 		"first_weekday", "appearance", "role", "resources", "sees", "token_name", "scope",
-		"feed_name", "level", "status", "provider", "other", "to", "channel", "least", "alert_mail", "alert_slack", "understood",
+		"feed_name", "level", "status", "provider", "other", "to", "channel", "least", "alert_mail", "alert_slack", "endpoint_name", "endpoint_url", "event", "understood",
 	} {
 		need("invalid."+field, "a form")
 	}
@@ -143,6 +143,12 @@ func TestMessagesAreUsed(t *testing.T) {
 	}
 	for _, done := range []string{"added", "removed", "tried"} {
 		need("alerts.done."+done, "who is told of alerts")
+	}
+	for _, cause := range booking.AttemptCauses() {
+		need("endpoints.why."+string(cause), "the pages of endpoints")
+	}
+	for _, done := range []string{"added", "removed", "rotated", "finished", "on", "off", "retried"} {
+		need("endpoints.done."+done, "the pages of endpoints")
 	}
 	for key := range en {
 		if !used[key] {
@@ -173,6 +179,10 @@ func closedSets() map[string][]string {
 		booking.ReasonOverlap, booking.ReasonCapacityFull, booking.ReasonUnmapped, booking.ReasonIllegal, booking.ReasonStale)
 	out := map[string][]string{
 		"reason": reasons, "why": reasons,
+		"told": append(text(booking.EventTest), text(booking.EventActive, booking.EventCanceled, booking.EventMoved, booking.EventConflicted, booking.EventReleased,
+			booking.EventRejected, booking.EventFailing, booking.EventRecovered)...),
+		"webhook":       text(booking.EffectPending, booking.EffectFailed, booking.EffectDone, booking.EffectDead, booking.EffectWithdrawn),
+		"endpoints.off": text(booking.OffByHand, booking.OffGone, booking.OffFailing), "endpoints.off.help": text(booking.OffByHand, booking.OffGone, booking.OffFailing),
 		"booking.ended": {
 			"canceled", "canceled.by", "canceled.undated", "rescheduled", "rescheduled.by", "rescheduled.undated",
 			"declined", "declined.by", "declined.undated", "removed", "removed.undated",
@@ -200,7 +210,7 @@ func closedSets() map[string][]string {
 		"undone":        {booking.UndoneJoined, booking.UndoneAccepted, booking.UndoneMoved, booking.CannotKeyless, booking.CannotSeatless, booking.CannotUnconnected, booking.CannotNoAPI, "gone", "refused"},
 		"conflict": {
 			"disconnected", "rotating", "secret_given", "not_rotating", "ended", "importing", "no_preview", "key_not_ours", "busy", "accepted",
-			"user_disabled", "user_enabled", "last_administrator", "user_exists", "request_used", "host_email", "other_installation",
+			"user_disabled", "user_enabled", "last_administrator", "user_exists", "request_used", "host_email", "other_installation", "rotation_open",
 		},
 		"level":            text(booking.LevelNotice, booking.LevelWarning, booking.LevelPage),
 		"channel":          text(booking.ChannelMail, booking.ChannelSlack),

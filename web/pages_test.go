@@ -14,7 +14,7 @@ var paths = []string{
 	"/conflicts", "/conflicts?show=accepted", "/conflicts?past=1&provider=calcom", "/audit", "/audit?show=all&range=all", "/audit?reason=stale", "/audit?provider=acuity", "/audit?from=2020-01-01&to=2020-01-02",
 	"/audit?q=nobody", "/audit?q=rani&connection=" + id(1).String() + "&resource=" + id(10).String() + "&actor=webhook",
 	"/audit?view=admin", "/audit?view=admin&action=user.signed_in&actor=system", "/audit?view=admin&from=2020-01-01&to=2020-01-02",
-	"/deliveries", "/deliveries?status=failed&provider=calendly", "/connections", "/resources", "/resources?q=nobody", "/settings/sessions", "/settings/sessions?done=all", "/settings/users", "/settings/users?done=privacy", "/alerts", "/alerts?done=acknowledged", "/settings/alerts", "/settings/alerts?done=added", "/settings/tokens", "/settings/tokens?done=revoked", "/settings/feeds", "/settings/feeds?done=revoked", "/settings", "/settings?saved=display", "/settings?saved=password",
+	"/deliveries", "/deliveries?status=failed&provider=calendly", "/connections", "/resources", "/resources?q=nobody", "/settings/sessions", "/settings/sessions?done=all", "/settings/users", "/settings/users?done=privacy", "/alerts", "/alerts?done=acknowledged", "/settings/alerts", "/settings/alerts?done=added", "/settings/endpoints", "/settings/endpoints?done=removed", "/settings/tokens", "/settings/tokens?done=revoked", "/settings/feeds", "/settings/feeds?done=revoked", "/settings", "/settings?saved=display", "/settings?saved=password",
 }
 
 func TestEveryPage(t *testing.T) {

@@ -147,6 +147,8 @@ type Deps struct {
 	Alerts    Alerts
 	Trier     Trier
 	Eraser    Eraser
+	Endpoints Endpoints
+	Tester    Tester
 	Metrics   *Metrics
 	// Unproven counts posts that were not proven, while it runs.
 	Unproven *Unproven

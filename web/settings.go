@@ -42,6 +42,7 @@ func (s *server) settingsRoutes(e *echo.Echo, signedIn []echo.MiddlewareFunc) {
 	e.GET(erasePath, s.erasePage, signedIn...)
 	e.POST(erasePath, s.previewErase, signedIn...)
 	e.POST(erasePath+"/confirm", s.runErase, signedIn...)
+	s.endpointRoutes(e, signedIn)
 	e.GET("/settings/tokens", s.tokensPage, signedIn...)
 	e.POST("/settings/tokens", s.createToken, signedIn...)
 	e.POST("/settings/tokens/:id/revoke", s.revokeToken, signedIn...)

@@ -310,17 +310,18 @@ func (r *records) Backlog(context.Context) (booking.Backlog, error) {
 // world is a server with everything behind it.
 type world struct {
 	*httptest.Server
-	records  *records
-	store    *accounts
-	accounts *access.Accounts
-	metrics  *web.Metrics
-	logs     *logs
-	clock    *clock
-	replays  *replays
-	alerts   *alerts
-	eraser   *eraser
-	shelved  *feedShelf
-	feeds    *access.Feeds
+	records   *records
+	store     *accounts
+	accounts  *access.Accounts
+	metrics   *web.Metrics
+	logs      *logs
+	clock     *clock
+	replays   *replays
+	alerts    *alerts
+	eraser    *eraser
+	shelved   *feedShelf
+	feeds     *access.Feeds
+	endpoints *endpoints
 }
 
 type clock struct {
@@ -369,6 +370,7 @@ func newWorld(t *testing.T, r *records, take intake, change ...func(*web.Deps)) 
 	}
 	w.replays = &replays{now: w.clock.now}
 	w.alerts, w.eraser = &alerts{}, &eraser{}
+	w.endpoints = &endpoints{}
 	r.house = w.store
 	w.accounts = access.NewAccounts(w.store, w.clock.now)
 	w.shelved = &feedShelf{accounts: w.store}
@@ -383,7 +385,7 @@ func newWorld(t *testing.T, r *records, take intake, change ...func(*web.Deps)) 
 	}
 	deps := web.Deps{
 		Log: slog.New(slog.NewJSONHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: w.clock.now,
-		Records: r, Accounts: w.accounts, Intake: take, Metrics: w.metrics, Effects: &effects{records: r}, Resources: &registry{records: r}, Overlaps: &overlaps{records: r}, Replays: w.replays, Alerts: w.alerts, Trier: w.alerts, Eraser: w.eraser, Feeds: w.feeds, Revisions: r.revisions, Live: web.NewLive(r, slog.New(slog.DiscardHandler)),
+		Records: r, Accounts: w.accounts, Intake: take, Metrics: w.metrics, Effects: &effects{records: r}, Resources: &registry{records: r}, Overlaps: &overlaps{records: r}, Replays: w.replays, Alerts: w.alerts, Trier: w.alerts, Endpoints: w.endpoints, Tester: w.endpoints, Eraser: w.eraser, Feeds: w.feeds, Revisions: r.revisions, Live: web.NewLive(r, slog.New(slog.DiscardHandler)),
 		Connect: &connector{records: r, now: w.clock.now}, Senders: r, Forms: r, FormsKept: 90 * 24 * time.Hour,
 		Unproven:  web.NewUnproven(&unprovenLedger{posts: map[uuid.UUID]int{}}, w.clock.now, slog.New(slog.DiscardHandler)),
 		Providers: map[string]providers.Provider{"generic": house{}, "calendly": house{}},

@@ -106,6 +106,7 @@ func Deeds() []string {
 		DidSignIn, DidFailSignIn, DidAddUser, DidSetPassword, DidDisableUser, DidEnableUser, DidSetRole, DidLimitUser, DidSetDisplay,
 		DidSetPrivacy, DidEndSession, DidEndSessions, DidCreateToken, DidRevokeToken, DidAddFeed, DidRevokeFeed,
 		DidAddRecipient, DidRemoveRecipient, DidAcknowledge,
+		DidAddEndpoint, DidRemoveEndpoint, DidSwitchEndpointOn, DidSwitchEndpointOff, DidRotateEndpoint, DidFinishEndpointRotation, DidTestEndpoint,
 		DidMakeLink, DidRefuseLink, DidAskCancel, DidRetryEffect, DidWithdrawEffect, DidAcceptOverlap,
 		DidConnect, DidFailConnect, DidReconnect, DidDisconnect, DidCheckConnection, DidTestConnection, DidCompareConnection, DidImportConnection, DidStopRun, DidRotateSecret, DidFinishRotation, DidAbandonRotation, DidKeepForms, DidDropForms,
 		DidMapIdentity, DidSplitIdentity, DidMergeResource, DidRenameResource, DidSetZone, DidSetOverlapRule,
@@ -136,6 +137,14 @@ const (
 	DidAddRecipient    = "alerts.recipient_added"
 	DidRemoveRecipient = "alerts.recipient_removed"
 	DidAcknowledge     = "alert.acknowledged"
+
+	DidAddEndpoint            = "endpoint.added"
+	DidRemoveEndpoint         = "endpoint.removed"
+	DidSwitchEndpointOn       = "endpoint.switched_on"
+	DidSwitchEndpointOff      = "endpoint.switched_off"
+	DidRotateEndpoint         = "endpoint.secret_rotated"
+	DidFinishEndpointRotation = "endpoint.rotation_finished"
+	DidTestEndpoint           = "endpoint.tested"
 
 	DidMakeLink    = "link.made"
 	DidRefuseLink  = "link.refused"

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -47,12 +45,12 @@ func (t *Teller) slack(ctx context.Context, address string, text Text, n booking
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := t.o.Client.Do(req)
 	if err != nil {
-		return fmt.Errorf("notify: %w", unnamed(err))
+		return fmt.Errorf("notify: %w", providers.CauseOf(err))
 	}
 	defer func() { _ = resp.Body.Close() }()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return fmt.Errorf("notify: %w", unnamed(err))
+		return fmt.Errorf("notify: %w", providers.CauseOf(err))
 	}
 	failed := &providers.AnswerError{Status: resp.StatusCode, Message: short(answer)}
 	switch {
@@ -65,15 +63,6 @@ func (t *Teller) slack(ctx context.Context, address string, text Text, n booking
 		return failed
 	}
 	return fmt.Errorf("%w: %w", ErrRefused, failed)
-}
-
-// unnamed is the cause of a call's failure without its URL, which is a secret.
-func unnamed(err error) error {
-	var named *url.Error
-	if errors.As(err, &named) {
-		return named.Err
-	}
-	return err
 }
 
 // escape keeps what is told from being taken for marks, as Slack asks for.

@@ -139,6 +139,9 @@ func (s *Store) follow(tx *gorm.DB, step booking.AlertStep, recipients []booking
 	if err != nil || !written || step.Event == "" {
 		return err
 	}
+	if err := s.askConnectionWebhooks(tx, step, now); err != nil {
+		return err
+	}
 	when := now
 	if a.GoneAt != nil {
 		when = *a.GoneAt // it is over since then, and not since nobody waits any more

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -24,6 +25,7 @@ type newEffectRow struct {
 	ID           uuid.UUID
 	Action       uuid.UUID
 	Kind         booking.EffectKind
+	Event        booking.EndpointEvent
 	Target       string
 	BookingID    *uuid.UUID
 	ConnectionID *uuid.UUID
@@ -39,10 +41,19 @@ func (newEffectRow) TableName() string { return "effects" }
 
 func (s *Store) effectFromDomain(e booking.Effect) newEffectRow {
 	return newEffectRow{
-		ID: e.ID, Action: e.Action, Kind: e.Kind, Target: storable(e.Target), BookingID: idOrNull(e.BookingID),
-		ConnectionID: idOrNull(e.ConnectionID), Payload: s.vault.Seal(e.Payload, payloadContext(e.ID)),
+		ID: e.ID, Action: e.Action, Kind: e.Kind, Event: e.Event, Target: storable(e.Target), BookingID: idOrNull(e.BookingID),
+		ConnectionID: idOrNull(e.ConnectionID), Payload: s.sealPayload(e),
 		RequestID: storable(e.RequestID), Actor: e.Actor, Status: booking.EffectPending, CreatedAt: at(e.CreatedAt), DueAt: at(e.CreatedAt),
 	}
+}
+
+// sealPayload is null for none: what tells of a transition alone is made of it when
+// it is sent.
+func (s *Store) sealPayload(e booking.Effect) []byte {
+	if len(e.Payload) == 0 {
+		return nil
+	}
+	return s.vault.Seal(e.Payload, payloadContext(e.ID))
 }
 
 func payloadContext(effect uuid.UUID) string { return "effects.payload:" + effect.String() }
@@ -53,6 +64,7 @@ type effectRow struct {
 	ID             uuid.UUID
 	Action         uuid.UUID
 	Kind           booking.EffectKind
+	Event          booking.EndpointEvent
 	Target         string
 	BookingID      *uuid.UUID
 	ConnectionID   *uuid.UUID
@@ -72,7 +84,7 @@ func (effectRow) TableName() string { return "effects" }
 
 func (r effectRow) toDomain() booking.Effect {
 	return booking.Effect{
-		Seq: r.Seq, ID: r.ID, Action: r.Action, Kind: r.Kind, Lane: booking.Lane{BookingID: idOrNil(r.BookingID), Target: r.Target},
+		Seq: r.Seq, ID: r.ID, Action: r.Action, Kind: r.Kind, Event: r.Event, Lane: booking.Lane{BookingID: idOrNil(r.BookingID), Target: r.Target},
 		ConnectionID: idOrNil(r.ConnectionID), RequestID: r.RequestID, Actor: r.Actor, Status: r.Status, Attempts: r.Attempts,
 		Before: r.AttemptsBefore, Error: r.Error, CreatedAt: r.CreatedAt.t, DueAt: r.DueAt.t, DoneAt: r.DoneAt.ptr(),
 	}
@@ -86,17 +98,30 @@ const openEffects = "status IN ('pending', 'failed')"
 func (s *Store) askFor(tx *gorm.DB, effects ...booking.Effect) error {
 	lanes := make([]booking.Lane, 0, len(effects))
 	for _, e := range effects {
-		row := s.effectFromDomain(e)
-		once := clause.OnConflict{Columns: []clause.Column{{Name: "action"}, {Name: "kind"}, {Name: "target"}}, DoNothing: true}
-		if err := tx.Clauses(once).Create(&row).Error; err != nil {
-			return err
-		}
 		lanes = append(lanes, e.Lane)
+	}
+	if err := s.keepEffects(tx, effects); err != nil {
+		return err
 	}
 	return s.wakeLanes(tx, lanes...)
 }
 
+// keepEffects writes effects, but for those that their action asked for already.
+func (s *Store) keepEffects(tx *gorm.DB, effects []booking.Effect) error {
+	if len(effects) == 0 {
+		return nil
+	}
+	once := clause.OnConflict{Columns: []clause.Column{{Name: "action"}, {Name: "kind"}, {Name: "target"}}, DoNothing: true}
+	rows := rowsOf(effects, s.effectFromDomain)
+	return tx.Clauses(once).CreateInBatches(&rows, maxIn).Error
+}
+
 func (s *Store) wakeLanes(tx *gorm.DB, lanes ...booking.Lane) error {
+	// Endpoints' messages are looked for, not waited for.
+	lanes = slices.DeleteFunc(lanes, func(l booking.Lane) bool {
+		_, endpoint := booking.EndpointOf(l.Target)
+		return endpoint
+	})
 	if s.wake == nil || len(lanes) == 0 {
 		return nil
 	}
@@ -108,8 +133,8 @@ func (s *Store) wakeLanes(tx *gorm.DB, lanes ...booking.Lane) error {
 }
 
 // RetryEffect has an effect that failed or was given up tried again now, with the
-// entry that tells of it in the same transaction. One that is done or in hand is
-// booking.ErrNothingToRetry.
+// entry that tells of it in the same transaction. What an endpoint was told is told
+// again too. One that is done otherwise, or in hand, is booking.ErrNothingToRetry.
 func (s *Store) RetryEffect(ctx context.Context, id uuid.UUID, e access.Entry) (booking.Effect, error) {
 	var out booking.Effect
 	err := s.inTx(ctx, func(tx *gorm.DB) error {
@@ -117,13 +142,13 @@ func (s *Store) RetryEffect(ctx context.Context, id uuid.UUID, e access.Entry) (
 		if err != nil {
 			return err
 		}
-		res := tx.Exec(`UPDATE effects SET status = ?, due_at = ?, claimed_until = NULL, attempts_before = attempts
-			WHERE id = ? AND status IN ('failed', 'dead') AND (claimed_until IS NULL OR claimed_until <= ?)`,
-			booking.EffectPending, at(e.At), id, at(e.At))
+		res := tx.Exec(`UPDATE effects SET status = ?, due_at = ?, claimed_until = NULL, done_at = NULL, attempts_before = attempts
+			WHERE id = ? AND (status IN ('failed', 'dead') OR status = 'done' AND kind = ?) AND (claimed_until IS NULL OR claimed_until <= ?)`,
+			booking.EffectPending, at(e.At), id, booking.EffectWebhook, at(e.At))
 		if err := oneRow(res, booking.ErrNothingToRetry); err != nil {
 			return err
 		}
-		e.Action, e.Subject = access.DidRetryEffect, "booking:"+effect.BookingID.String()
+		e.Action, e.Subject = access.DidRetryEffect, effectSubject(effect)
 		e.Detail = map[string]string{"effect": id.String(), "kind": string(effect.Kind)}
 		if err := appendAdminLog(tx, e); err != nil {
 			return err
@@ -135,6 +160,18 @@ func (s *Store) RetryEffect(ctx context.Context, id uuid.UUID, e access.Entry) (
 		return err
 	})
 	return out, cancelError(err)
+}
+
+// effectSubject is what an entry about an effect is about: the booking or, of what is
+// about none, whoever is told.
+func effectSubject(e booking.Effect) string {
+	if e.BookingID != uuid.Nil {
+		return bookingSubject(e.BookingID)
+	}
+	if _, endpoint := booking.EndpointOf(e.Target); endpoint {
+		return e.Target
+	}
+	return "recipient:" + e.Target
 }
 
 // Effects are those of a booking, newest first.
@@ -161,7 +198,7 @@ func (s *Store) OpenLanes(ctx context.Context, limit int) ([]booking.Lane, error
 		BookingID *uuid.UUID
 		Target    string
 	}
-	err := s.reader(ctx).Table("effects").Where(openEffects).Select("booking_id, target").
+	err := s.reader(ctx).Table("effects").Where(openEffects).Where("kind <> ?", booking.EffectWebhook).Select("booking_id, target").
 		Group("booking_id, target").Order("min(due_at)").Limit(limit).Find(&rows).Error
 	if err != nil {
 		return nil, classify(err)

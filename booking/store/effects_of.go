@@ -8,10 +8,11 @@ import (
 	"slotkeeper/booking"
 )
 
-// EffectsOf are those of several bookings, by booking and newest first: a list of
-// bookings asks once.
+// EffectsOf are what was asked for at the providers of several bookings, by booking
+// and newest first: a list of bookings asks once. What other systems are told of them
+// is not among it.
 func (s *Store) EffectsOf(ctx context.Context, bookings []uuid.UUID) (map[uuid.UUID][]booking.Effect, error) {
-	rows, err := in[effectRow](s.reader(ctx).Order("seq DESC").Session(fresh), "booking_id", bookings)
+	rows, err := in[effectRow](s.reader(ctx).Where("kind = ?", booking.EffectCancel).Order("seq DESC").Session(fresh), "booking_id", bookings)
 	if err != nil {
 		return nil, classify(err)
 	}

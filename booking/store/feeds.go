@@ -64,34 +64,14 @@ func feedFromDomain(f *access.Feed) *feedRow {
 	}
 }
 
-type feedResourceRow struct {
-	FeedID     uuid.UUID
-	ResourceID uuid.UUID
-}
-
-func (feedResourceRow) TableName() string { return "feed_resources" }
-
 // AddFeed keeps a feed, its resources and the entry in one transaction.
 func (f *Feeds) AddFeed(ctx context.Context, feed access.Feed, e access.Entry) error {
 	return accountsError(f.s.inTx(ctx, func(tx *gorm.DB) error {
 		if err := tx.Create(feedFromDomain(&feed)).Error; err != nil {
 			return err
 		}
-		if len(feed.Filter.Resources) > 0 {
-			var known int64
-			if err := tx.Table("resources").Where("id IN ?", feed.Filter.Resources).Count(&known).Error; err != nil {
-				return err
-			}
-			if int(known) != len(feed.Filter.Resources) {
-				return booking.ErrNotFound
-			}
-			rows := make([]feedResourceRow, len(feed.Filter.Resources))
-			for i, id := range feed.Filter.Resources {
-				rows[i] = feedResourceRow{feed.ID, id}
-			}
-			if err := tx.Create(&rows).Error; err != nil {
-				return err
-			}
+		if err := narrow(tx, "feed_resources", "feed_id", feed.ID, feed.Filter.Resources); err != nil {
+			return err
 		}
 		return appendAdminLog(tx, e)
 	}))
@@ -132,20 +112,8 @@ func (f *Feeds) FeedByHash(ctx context.Context, hash []byte) (access.Feed, error
 	return r.toDomain(resources[r.ID]), err
 }
 
-// resources are what feeds are narrowed to. Of one that was merged into another, the
-// other: its bookings are there.
 func (f *Feeds) resources(ctx context.Context, where string, values ...any) (map[uuid.UUID][]uuid.UUID, error) {
-	var rows []feedResourceRow
-	err := f.s.reader(ctx).Raw(`WITH RECURSIVE named (feed_id, resource_id) AS (
-			SELECT feed_id, resource_id FROM feed_resources `+where+`
-			UNION
-			SELECT n.feed_id, r.merged_into FROM named n JOIN resources r ON r.id = n.resource_id WHERE r.merged_into IS NOT NULL)
-		SELECT n.feed_id, n.resource_id FROM named n JOIN resources r ON r.id = n.resource_id
-		WHERE r.merged_into IS NULL ORDER BY n.resource_id`, values...).Scan(&rows).Error
-	out := map[uuid.UUID][]uuid.UUID{}
-	for _, r := range rows {
-		out[r.FeedID] = append(out[r.FeedID], r.ResourceID)
-	}
+	out, err := narrowed(f.s.reader(ctx), "feed_resources", "feed_id", where, values...)
 	return out, accountsError(err)
 }
 

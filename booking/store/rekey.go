@@ -57,6 +57,11 @@ var sealedTables = []sealedTable{
 		name: "alert_recipients", columns: []string{"address"},
 		context: func(_ string, id uuid.UUID) string { return recipientContext(id) },
 	},
+	{name: "endpoints", columns: []string{"url", "secret", "old_secret"}, context: endpointContext},
+	{
+		name: "effect_attempts", columns: []string{"answer"},
+		context: func(_ string, id uuid.UUID) string { return answerContext(id) },
+	},
 	{
 		name: "effects", columns: []string{"payload"},
 		context: func(_ string, id uuid.UUID) string { return payloadContext(id) },

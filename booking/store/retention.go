@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"slotkeeper/booking"
 	"slotkeeper/migrations"
@@ -41,6 +42,7 @@ type retentionRow struct {
 	Reads      int64
 	Replays    int64
 	Alerts     int64
+	Messages   int64
 	Reached    *stamp
 }
 
@@ -50,7 +52,7 @@ func (r retentionRow) toDomain() booking.RetentionRun {
 	return booking.RetentionRun{
 		ID: r.ID, StartedAt: r.StartedAt.t, FinishedAt: r.FinishedAt.ptr(), Bodies: r.Emptied, Snapshots: r.Snapshots, Forms: r.Forms,
 		Deliveries: r.Deliveries, Sessions: r.Sessions, Links: r.Links, Reads: r.Reads,
-		Replays: r.Replays, Alerts: r.Alerts,
+		Replays: r.Replays, Alerts: r.Alerts, Messages: r.Messages,
 	}
 }
 
@@ -77,6 +79,7 @@ func (s *Store) Retain(ctx context.Context, keep booking.Keep, now time.Time, be
 		func() error { return r.reads(ctx, keep.Reads) },
 		func() error { return r.replays(ctx, keep.Reads) },
 		func() error { return r.alerts(ctx, keep.Alerts) },
+		func() error { return r.messages(ctx, keep.Messages) },
 		func() error { return r.expired(ctx) },
 	} {
 		if err == nil {
@@ -246,6 +249,49 @@ func (r *retention) alerts(ctx context.Context, keep time.Duration) error {
 	}
 	return r.remove(ctx, "alerts", &r.row.Alerts, `DELETE FROM alerts WHERE id IN (SELECT id FROM alerts WHERE closed_at < ? LIMIT ?)`,
 		at(r.row.StartedAt.t.Add(-keep)), retentionBatch)
+}
+
+// messages removes those that are over, with their tries.
+func (r *retention) messages(ctx context.Context, keep time.Duration) error {
+	for keep > 0 {
+		var over []uuid.UUID
+		err := r.reader(ctx).Table("effects").Where("kind = 'webhook' AND created_at < ? AND NOT "+openEffects, at(r.row.StartedAt.t.Add(-keep))).
+			Order("created_at").Limit(retentionBatch).Pluck("id", &over).Error
+		if err != nil || len(over) == 0 {
+			return err
+		}
+		var n int64
+		err = r.inTx(ctx, func(tx *gorm.DB) error {
+			// Judged again: a person may have asked to send one again meanwhile.
+			var still []uuid.UUID
+			q := tx.Table("effects").Where("id IN ? AND NOT "+openEffects, over)
+			if r.dialect == migrations.Postgres {
+				q = q.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
+			}
+			if err := q.Pluck("id", &still).Error; err != nil {
+				return err
+			}
+			if err := tx.Exec("DELETE FROM effect_attempts WHERE effect_id IN ?", still).Error; err != nil {
+				return err
+			}
+			if err := tx.Exec("DELETE FROM effects WHERE id IN ?", still).Error; err != nil {
+				return err
+			}
+			n = int64(len(still))
+			return tx.Table("retention_runs").Where("id = ?", r.row.ID).Update("messages", gorm.Expr("messages + ?", n)).Error
+		})
+		if err != nil {
+			return err
+		}
+		r.row.Messages += n
+		if len(over) < retentionBatch {
+			return nil
+		}
+		if err := r.between(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // expired removes sessions and one-time links that work no more.

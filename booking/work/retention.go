@@ -40,7 +40,7 @@ func (r *retainer) Work(ctx context.Context, _ *river.Job[retainArgs]) error {
 		return err
 	}
 	o.Log.InfoContext(ctx, "retention done", "bodies", run.Bodies, "snapshots", run.Snapshots, "forms", run.Forms, "deliveries", run.Deliveries,
-		"sessions", run.Sessions, "links", run.Links, "reads", run.Reads, "replays", run.Replays, "alerts", run.Alerts)
+		"sessions", run.Sessions, "links", run.Links, "reads", run.Reads, "replays", run.Replays, "alerts", run.Alerts, "messages", run.Messages)
 	return nil
 }
 

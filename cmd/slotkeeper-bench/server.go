@@ -52,7 +52,7 @@ func environment(dir, database string, key []byte, address string, maxSet int) [
 		"SLOTKEEPER_SECRET_KEY=" + base64.StdEncoding.EncodeToString(key), "SLOTKEEPER_ADMIN_PASSWORD=" + password,
 		"SLOTKEEPER_LISTEN=" + address, "SLOTKEEPER_MAX_SET=" + strconv.Itoa(maxSet), "SLOTKEEPER_LOG_FORMAT=json",
 		// The past that is measured is years old.
-		"SLOTKEEPER_KEEP_BODIES=forever", "SLOTKEEPER_KEEP_DELIVERIES=forever", "SLOTKEEPER_KEEP_READS=forever",
+		"SLOTKEEPER_KEEP_BODIES=forever", "SLOTKEEPER_KEEP_DELIVERIES=forever", "SLOTKEEPER_KEEP_READS=forever", "SLOTKEEPER_KEEP_MESSAGES=forever",
 	}
 }
 

@@ -19,8 +19,8 @@ func (d *doctor) retention(ctx context.Context, inst *installation) check {
 	case err != nil:
 		return unasked(name, err)
 	}
-	what := fmt.Sprintf("last run %s: removed %d bodies, %d snapshots, %d intake forms, %d deliveries, %d sessions, %d links, %d reads, %d replays, %d alerts",
-		run.StartedAt.UTC().Format("2006-01-02 15:04Z"), run.Bodies, run.Snapshots, run.Forms, run.Deliveries, run.Sessions, run.Links, run.Reads, run.Replays, run.Alerts)
+	what := fmt.Sprintf("last run %s: removed %d bodies, %d snapshots, %d intake forms, %d deliveries, %d sessions, %d links, %d reads, %d replays, %d alerts, %d messages",
+		run.StartedAt.UTC().Format("2006-01-02 15:04Z"), run.Bodies, run.Snapshots, run.Forms, run.Deliveries, run.Sessions, run.Links, run.Reads, run.Replays, run.Alerts, run.Messages)
 	if d.now().Sub(run.StartedAt) > booking.RetentionOverdue {
 		return warning(name, what, "does the server run, and does its log say why the job `retain` fails?")
 	}

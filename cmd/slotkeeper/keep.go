@@ -13,7 +13,7 @@ import (
 )
 
 // keepTexts are the periods of retention as they were typed.
-type keepTexts struct{ bodies, deliveries, reads, alerts string }
+type keepTexts struct{ bodies, deliveries, reads, alerts, messages string }
 
 func (k *keepTexts) bind(f *pflag.FlagSet, env func(name, otherwise string) string) {
 	for _, s := range []struct {
@@ -25,6 +25,7 @@ func (k *keepTexts) bind(f *pflag.FlagSet, env func(name, otherwise string) stri
 		{&k.deliveries, "keep-deliveries", "KEEP_DELIVERIES", "how long is kept when each copy of a settled receipt came", booking.KeepDeliveries},
 		{&k.reads, "keep-reads", "KEEP_READS", "how long is kept what imports, comparisons and replays found", booking.KeepReads},
 		{&k.alerts, "keep-alerts", "KEEP_ALERTS", "how long alerts are kept that are over", booking.KeepAlerts},
+		{&k.messages, "keep-messages", "KEEP_MESSAGES", "how long is kept what other systems were told by webhook", booking.KeepMessages},
 	} {
 		otherwise := strconv.Itoa(int(s.otherwise/(24*time.Hour))) + "d"
 		f.StringVar(s.into, s.flag, env(s.name, otherwise), s.usage+" (SLOTKEEPER_"+s.name+")")
@@ -44,6 +45,7 @@ func (k *keepTexts) parse() (booking.Keep, error) {
 		{"KEEP_DELIVERIES", k.deliveries, booking.LeastDeliveries, &out.Deliveries},
 		{"KEEP_READS", k.reads, booking.LeastReads, &out.Reads},
 		{"KEEP_ALERTS", k.alerts, booking.LeastAlerts, &out.Alerts},
+		{"KEEP_MESSAGES", k.messages, booking.LeastMessages, &out.Messages},
 	} {
 		if s.text == "forever" {
 			continue

@@ -63,7 +63,7 @@ func (c *cli) command() *cobra.Command {
 	root.AddCommand(
 		c.serveCommand(), c.demoCommand(), c.migrateCommand(), c.connectCommand(), c.connectionsCommand(),
 		c.resourcesCommand(), c.auditCommand(), c.sendCommand(), c.tokenCommand(), c.userCommand(), c.versionCommand(), c.doctorCommand(),
-		c.backupCommand(), c.restoreCommand(), c.keyCommand(), c.eraseCommand(), c.replayCommand(), c.feedsCommand(), c.healthcheckCommand(),
+		c.backupCommand(), c.restoreCommand(), c.keyCommand(), c.eraseCommand(), c.replayCommand(), c.feedsCommand(), c.endpointsCommand(), c.healthcheckCommand(),
 	)
 	return root
 }

@@ -90,11 +90,12 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 	defer e.intake.Stop()
 	queue := e.queue
 
+	told := c.dispatcher(inst, log, metrics.EffectTried)
 	sessions := inst.store.WebSessions(c.now)
 	live := web.NewLive(inst.store, log)
 	unproven := web.NewUnproven(inst.store, c.now, log)
 	handler, err := web.New(web.Deps{
-		Log: log, Now: c.now, Records: inst.store, Accounts: inst.accounts, Intake: e.intake, Effects: inst.store, Resources: inst.store, Overlaps: inst.store, Replays: e.replays, Alerts: inst.store, Trier: teller, Eraser: inst.store, Feeds: inst.feeds(), Revisions: inst.store.Revisions, Metrics: metrics, Live: live, Unproven: unproven,
+		Log: log, Now: c.now, Records: inst.store, Accounts: inst.accounts, Intake: e.intake, Effects: inst.store, Resources: inst.store, Overlaps: inst.store, Replays: e.replays, Alerts: inst.store, Trier: teller, Eraser: inst.store, Endpoints: inst.store, Tester: told, Feeds: inst.feeds(), Revisions: inst.store.Revisions, Metrics: metrics, Live: live, Unproven: unproven,
 		Connect: e.accounts, Senders: inst.store, Forms: e.forms, FormsKept: c.cfg.keep.Bodies,
 		Providers: e.adapters, EmailKey: inst.emailKey, Sessions: sessions, PublicURL: c.cfg.publicURL,
 		TrustedProxies: c.cfg.proxies, Zone: c.zone, Version: version(), MetricsElsewhere: c.cfg.AdminListen != "",
@@ -137,6 +138,7 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 	}
 	if err == nil {
 		group.Go(func() error { return queue.Run(ctx, shutdownTimeout) })
+		group.Go(func() error { return told.Run(ctx) })
 	}
 	group.Go(func() error {
 		sweepSessions(ctx, sessions, log)

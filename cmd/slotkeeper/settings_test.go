@@ -239,7 +239,7 @@ func TestCommandsHaveHelp(t *testing.T) {
 		}
 	})
 	want := []string{
-		"", "audit", "audit export", "audit verify", "backup", "connect", "connections", "connections backfill", "connections disconnect", "connections forms", "connections list", "connections rotate", "connections stop", "connections sync", "connections test", "demo", "doctor", "erase", "feeds", "feeds add", "feeds list", "feeds revoke", "healthcheck", "key", "key rotate", "migrate", "migrate status", "migrate up", "replay", "resources",
+		"", "audit", "audit export", "audit verify", "backup", "connect", "connections", "connections backfill", "connections disconnect", "connections forms", "connections list", "connections rotate", "connections stop", "connections sync", "connections test", "demo", "doctor", "endpoints", "endpoints add", "endpoints list", "endpoints remove", "endpoints rotate", "endpoints switch", "endpoints test", "erase", "feeds", "feeds add", "feeds list", "feeds revoke", "healthcheck", "key", "key rotate", "migrate", "migrate status", "migrate up", "replay", "resources",
 		"resources list", "resources map", "resources merge", "resources rename", "resources split", "resources zone", "restore", "send", "serve", "token", "token create", "token list", "token revoke", "user", "user add",
 		"user disable", "user enable", "user list", "user passwd", "version",
 	}

@@ -1,0 +1,490 @@
+package endpoint_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"slotkeeper/booking"
+	"slotkeeper/booking/access"
+	bt "slotkeeper/booking/bookingtest"
+	"slotkeeper/booking/endpoint"
+	"slotkeeper/booking/store"
+	"slotkeeper/booking/store/storetest"
+	"slotkeeper/migrations/migratetest"
+	"slotkeeper/providers"
+	"slotkeeper/web"
+)
+
+// tempo makes the three days of the schedule take two seconds.
+const tempo = 150_000
+
+var operator = access.By{Actor: "user:00000000-0000-0000-0000-000000000001"}
+
+func now() time.Time { return time.Now().UTC() }
+
+func onBoth(t *testing.T, f func(t *testing.T, h *house)) {
+	t.Helper()
+	for name, fresh := range map[string]func(testing.TB) string{"postgres": migratetest.Postgres, "sqlite": migratetest.SQLite} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f(t, &house{Bench: storetest.NewBench(t, fresh(t))})
+		})
+	}
+}
+
+// house is an installation whose endpoints are told.
+type house struct{ *storetest.Bench }
+
+// dispatcher tells over a store, and may reach these hosts on private networks.
+func dispatcher(t *testing.T, s *store.Store, hosts ...string) *endpoint.Dispatcher {
+	t.Helper()
+	allowed, err := providers.ParseAllowedHosts(strings.Join(hosts, ","))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := providers.NewPoster(providers.Outbound{Allowed: allowed, Tempo: tempo}, endpoint.Timeout)
+	return endpoint.NewDispatcher(endpoint.Options{
+		Store: s, Body: web.NewWebhookBodies(s).Body, Sender: endpoint.NewSender(client, now, "Slotkeeper/test"),
+		Now: now, Log: slog.New(slog.DiscardHandler), Tempo: tempo,
+	})
+}
+
+// run starts a dispatcher until the test ends.
+func run(t *testing.T, d *endpoint.Dispatcher) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- d.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// add keeps an endpoint of a receiver.
+func (h *house) add(t *testing.T, r *receiver, change ...func(*booking.Endpoint)) booking.Endpoint {
+	t.Helper()
+	e := booking.Endpoint{ID: uuid.New(), Name: "CRM", URL: r.URL + "/hook?token=planted", Secret: endpoint.NewSecret(), CreatedBy: operator.Actor, CreatedAt: now()}
+	for _, f := range change {
+		f(&e)
+	}
+	if err := h.AddEndpoint(t.Context(), e, operator); err != nil {
+		t.Fatal(err)
+	}
+	r.trust(t, e.Secret)
+	return e
+}
+
+func (h *house) endpoint(t *testing.T, id uuid.UUID) booking.Endpoint {
+	t.Helper()
+	e, err := h.Endpoint(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// log is what an endpoint was told, oldest first, with how often it was tried.
+func (h *house) log(t *testing.T, id uuid.UUID) (out []booking.Effect) {
+	t.Helper()
+	all, err := h.Webhooks(t.Context(), id, "", 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Reverse(all)
+	return all
+}
+
+// message is one that a receiver took or refused.
+type message struct {
+	ID, Type, Booking, Trace string
+	Seq                      int64
+	Status                   int
+	Body                     string
+}
+
+// receiver is another system: it checks signatures, keeps what came, and answers as it
+// is told to.
+type receiver struct {
+	*httptest.Server
+	mu     sync.Mutex
+	keys   []*standardwebhooks.Webhook
+	got    []message
+	answer func(w http.ResponseWriter, m message, times int) int // nil: 204
+}
+
+func newReceiver(t *testing.T) *receiver {
+	t.Helper()
+	r := &receiver{}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		body, err := io.ReadAll(q.Body)
+		if err != nil {
+			return
+		}
+		var said struct {
+			Type string
+			Data struct {
+				Booking    struct{ ID string }
+				Transition struct{ Seq int64 }
+			}
+		}
+		if err := json.Unmarshal(body, &said); err != nil {
+			t.Errorf("told is %q: %v", body, err)
+		}
+		m := message{
+			ID: q.Header.Get("Webhook-Id"), Type: said.Type, Booking: said.Data.Booking.ID, Seq: said.Data.Transition.Seq,
+			Trace: q.Header.Get("Traceparent"), Body: string(body), Status: http.StatusNoContent,
+		}
+		r.mu.Lock()
+		times, signed := 1, false
+		for _, k := range r.keys {
+			signed = signed || k.Verify(body, q.Header) == nil
+		}
+		for _, o := range r.got {
+			if o.ID == m.ID {
+				times++
+			}
+		}
+		answer := r.answer
+		r.mu.Unlock()
+		if !signed {
+			t.Errorf("no signature fits %s", m.ID)
+		}
+		if answer != nil {
+			m.Status = answer(w, m, times)
+		}
+		r.mu.Lock()
+		r.got = append(r.got, m)
+		r.mu.Unlock()
+		if m.Status != 0 {
+			w.WriteHeader(m.Status)
+		}
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) trust(t *testing.T, secret string) {
+	t.Helper()
+	k, err := standardwebhooks.NewWebhook(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keys = append(r.keys, k)
+}
+
+func (r *receiver) answers(f func(w http.ResponseWriter, m message, times int) int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = f
+}
+
+func (r *receiver) all() []message {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.got)
+}
+
+// took are those that it answered well.
+func (r *receiver) took() []message {
+	return slices.DeleteFunc(r.all(), func(m message) bool { return m.Status/100 != 2 })
+}
+
+func host(r *receiver) string {
+	u, _ := url.Parse(r.URL)
+	return u.Host
+}
+
+// eventually waits for something to become true.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !is() {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+		<-tick.C
+	}
+}
+
+// A double booking from its beginning to its end, told in order, each once, signed,
+// with the delivery's request id and no more of people than was chosen.
+func TestTellsWhatHappens(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *house) {
+		plain, full := newReceiver(t), newReceiver(t)
+		h.Apply(t, bt.New(bt.Calendly, booking.KindCreated, "before", 0, bt.When("07:00", "08:00"), bt.With("putri"), bt.For("dewi"))) // before anybody was to be told
+		h.add(t, plain)
+		h.add(t, full, func(e *booking.Endpoint) { e.People = true })
+		run(t, dispatcher(t, h.Store, host(plain), host(full)))
+		h.Apply(t, bt.New(bt.Calendly, booking.KindCreated, "a", 1, bt.When("09:00", "10:00"), bt.With("putri"), bt.For("dewi")))
+		h.Apply(t, bt.New(bt.Calendly, booking.KindCreated, "b", 2, bt.When("09:30", "10:30"), bt.With("putri"), bt.For("dewi")))
+		h.Apply(t, bt.New(bt.Calendly, booking.KindCanceled, "a", 3, bt.When("09:00", "10:00"), bt.With("putri"), bt.For("dewi")))
+		h.Apply(t, bt.New(bt.Calendly, booking.KindCreated, "a", 4, bt.When("09:00", "10:00"), bt.With("putri"), bt.For("dewi")))
+		want := []string{"booking.active", "booking.conflicted", "booking.canceled", "booking.released", "transition.rejected"}
+		for _, r := range []*receiver{plain, full} {
+			eventually(t, "five messages", func() bool { return len(r.all()) >= len(want) })
+			byBooking, seen := map[string]int64{}, map[string]bool{}
+			var types []string
+			for _, m := range r.all() {
+				if byBooking[m.Booking] >= m.Seq || seen[m.ID] || !strings.HasPrefix(m.Trace, "00-") || len(m.Trace) != 55 {
+					t.Errorf("out of order, twice or without a trace: %+v", m)
+				}
+				byBooking[m.Booking], seen[m.ID] = m.Seq, true
+				types = append(types, m.Type)
+				if named := strings.Contains(m.Body, "@"); named != (r == full) {
+					t.Errorf("people are told of: %v in %s", named, m.Body)
+				}
+			}
+			slices.Sort(types)
+			slices.Sort(want)
+			if !slices.Equal(types, want) {
+				t.Errorf("told are %q", types)
+			}
+		}
+	})
+}
+
+// What is not taken is sent again under the same id, later messages about the booking
+// wait for it and others do not; what is never taken is given up, and the next goes
+// out.
+func TestTriesAgain(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *house) {
+		r := newReceiver(t)
+		e := h.add(t, r)
+		var stuck string
+		r.answers(func(w http.ResponseWriter, m message, times int) int {
+			switch {
+			case m.Type == "booking.active" && times < 4:
+				w.Header().Set("Retry-After", "1")
+				return []int{0, 500, 429, 302}[times]
+			case m.Type == "booking.moved":
+				return http.StatusTeapot
+			}
+			return http.StatusOK
+		})
+		h.Apply(t, bt.New(bt.Calendly, booking.KindCreated, "a", 1, bt.When("09:00", "10:00")))
+		h.Apply(t, bt.New(bt.Calendly, booking.KindMoved, "a", 2, bt.When("11:00", "12:00")))
+		h.Apply(t, bt.New(bt.Calendly, booking.KindCanceled, "a", 3, bt.When("11:00", "12:00")))
+		h.Apply(t, bt.New(bt.Calendly, booking.KindCreated, "b", 4, bt.When("14:00", "15:00")))
+		run(t, dispatcher(t, h.Store, host(r)))
+		eventually(t, "the cancel", func() bool {
+			return slices.ContainsFunc(r.took(), func(m message) bool { return m.Type == "booking.canceled" })
+		})
+		for _, m := range r.all() {
+			if m.Type == "booking.moved" {
+				stuck = cmp.Or(stuck, m.ID)
+				if m.ID != stuck {
+					t.Errorf("one message has the ids %s and %s", stuck, m.ID)
+				}
+			}
+		}
+		eventually(t, "the log", func() bool { return len(h.log(t, e.ID)) == 4 && h.log(t, e.ID)[2].Status == booking.EffectDone })
+		log := h.log(t, e.ID)
+		if log[0].Attempts != 4 || log[0].Status != booking.EffectDone || log[1].Attempts != 10 || log[1].Status != booking.EffectDead || log[1].Error != "answered 418" {
+			t.Errorf("the log is %+v", log)
+		}
+		tries, err := h.Attempts(t.Context(), []uuid.UUID{log[0].ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said []string
+		for _, a := range tries[log[0].ID] {
+			said = append(said, fmt.Sprintf("%d %d %q", a.Number, a.Status, a.Error))
+		}
+		if got := strings.Join(said, "; "); got != `1 500 "answered 500"; 2 429 "answered 429"; 3 302 "answered 302: redirects are not followed, give the URL that it leads to"; 4 200 ""` {
+			t.Errorf("the tries are %s", got)
+		}
+		// Nothing about the booking overtook what was tried before it.
+		last := map[string]int64{}
+		for _, m := range r.all() {
+			if m.Seq < last[m.Booking] {
+				t.Errorf("%s came after a later one", m.Type)
+			}
+			last[m.Booking] = m.Seq
+		}
+
+		// A person has it sent again, also what got through.
+		r.answers(nil)
+		for _, m := range log[:2] {
+			if _, err := h.RetryEffect(t.Context(), m.ID, access.Entry{At: now(), Actor: operator.Actor}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		eventually(t, "both again", func() bool {
+			l := h.log(t, e.ID)
+			return l[0].Attempts == 5 && l[0].Status == booking.EffectDone && l[1].Attempts == 11 && l[1].Status == booking.EffectDone
+		})
+	})
+}
+
+// 410 switches an endpoint off at once. What happens meanwhile waits, and is told in
+// order once it is switched on; with skip it is not.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *house) {
+		r := newReceiver(t)
+		e := h.add(t, r)
+		r.answers(func(http.ResponseWriter, message, int) int { return http.StatusGone })
+		run(t, dispatcher(t, h.Store, host(r)))
+		h.Apply(t, bt.New(bt.Calendly, booking.KindCreated, "a", 1, bt.When("09:00", "10:00")))
+		eventually(t, "it to be off", func() bool { return h.endpoint(t, e.ID).Off == booking.OffGone })
+		r.answers(nil)
+		h.Apply(t, bt.New(bt.Calendly, booking.KindCanceled, "a", 2, bt.When("09:00", "10:00")))
+		if err := h.SwitchEndpoint(t.Context(), e.ID, true, false, operator, now()); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "what it missed", func() bool { return len(r.took()) == 1 })
+		if got := r.took()[0]; got.Type != "booking.canceled" || len(r.all()) != 2 {
+			t.Errorf("told is %+v", r.all())
+		}
+		if err := h.SwitchEndpoint(t.Context(), e.ID, false, false, operator, now()); err != nil {
+			t.Fatal(err)
+		}
+		h.Apply(t, bt.New(bt.Calendly, booking.KindCreated, "b", 3, bt.When("09:00", "10:00")))
+		if err := h.SwitchEndpoint(t.Context(), e.ID, true, true, operator, now()); err != nil {
+			t.Fatal(err)
+		}
+		h.Apply(t, bt.New(bt.Calendly, booking.KindCreated, "c", 4, bt.When("11:00", "12:00")))
+		eventually(t, "what came after", func() bool { return len(r.took()) == 2 })
+		if got := h.log(t, e.ID); len(got) != 3 {
+			t.Errorf("the log has %d messages", len(got))
+		}
+	})
+}
+
+// An endpoint that hangs, and one whose address leads into our own network, hold up
+// nobody else, and a redirect into our network is not followed.
+func TestSlowAndPrivate(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *house) {
+		hanging, good, inside, leading := newReceiver(t), newReceiver(t), newReceiver(t), newReceiver(t)
+		let := make(chan struct{})
+		t.Cleanup(func() { close(let) })
+		hanging.answers(func(http.ResponseWriter, message, int) int { <-let; return 0 })
+		leading.answers(func(w http.ResponseWriter, _ message, _ int) int {
+			w.Header().Set("Location", inside.URL)
+			return http.StatusTemporaryRedirect
+		})
+		h.add(t, hanging)
+		h.add(t, good)
+		private := h.add(t, inside)
+		h.add(t, leading)
+		run(t, dispatcher(t, h.Store, host(hanging), host(good), host(leading)))
+		for i := range 12 {
+			h.Apply(t, bt.New(bt.Calendly, booking.KindCreated, fmt.Sprint("a", i), 1+i, bt.When(fmt.Sprintf("%02d:00", 6+i), fmt.Sprintf("%02d:30", 6+i))))
+		}
+		eventually(t, "the good one to be told", func() bool { return len(good.took()) == 12 })
+		eventually(t, "the private one to be refused", func() bool {
+			l := h.log(t, private.ID)
+			return len(l) == 12 && strings.Contains(l[0].Error, "SLOTKEEPER_ALLOW_PRIVATE_HOSTS")
+		})
+		eventually(t, "the redirect", func() bool { return len(leading.all()) > 0 })
+		if len(inside.all()) != 0 || len(hanging.took()) != 0 {
+			t.Errorf("%d posts reached a private host", len(inside.all()))
+		}
+		for _, m := range h.log(t, private.ID) {
+			if strings.Contains(m.Error, "planted") {
+				t.Errorf("an error has the URL: %s", m.Error)
+			}
+		}
+	})
+}
+
+// Two processes tell together, and nothing twice; while a secret is rotated both sign.
+func TestTwoTellTogether(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *house) {
+		r := newReceiver(t)
+		e := h.add(t, r)
+		fresh := endpoint.NewSecret()
+		if err := h.RotateEndpoint(t.Context(), e.ID, fresh, operator, now()); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			run(t, dispatcher(t, storetest.Open(t, h.URL), host(r)))
+		}
+		const n = 40
+		for i := range n {
+			id := fmt.Sprint("a", i)
+			h.Apply(t, bt.New(bt.Calendly, booking.KindCreated, id, 1+3*i, bt.When("09:00", "10:00")))
+			h.Apply(t, bt.New(bt.Calendly, booking.KindCanceled, id, 2+3*i, bt.When("09:00", "10:00")))
+			if i == n/2 { // from now on the receiver knows the new secret alone
+				r.mu.Lock()
+				r.keys = nil
+				r.mu.Unlock()
+				r.trust(t, fresh)
+			}
+		}
+		eventually(t, "all of it", func() bool { return len(r.took()) == 2*n })
+		last, seen := map[string]int64{}, map[string]bool{}
+		for _, m := range r.all() {
+			if seen[m.ID] || m.Seq < last[m.Booking] {
+				t.Errorf("twice or out of order: %s %s", m.Type, m.ID)
+			}
+			seen[m.ID], last[m.Booking] = true, m.Seq
+		}
+		if err := h.FinishEndpointRotation(t.Context(), e.ID, operator, now()); err != nil {
+			t.Fatal(err)
+		}
+		if got := h.endpoint(t, e.ID); got.Secret != fresh || got.Rotating() {
+			t.Errorf("after the rotation it is %+v", got)
+		}
+	})
+}
+
+// A test says at once what came of it, is in the log, and is not tried again.
+func TestTest(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *house) {
+		r := newReceiver(t)
+		e := h.add(t, r)
+		d := dispatcher(t, h.Store, host(r))
+		a, err := d.Test(t.Context(), e.ID, "req-1", operator)
+		if err != nil || a.Error != "" || a.Status != http.StatusNoContent {
+			t.Errorf("tried %+v: %v", a, err)
+		}
+		r.answers(func(w http.ResponseWriter, _ message, _ int) int {
+			w.Header().Set("Content-Type", "text/plain")
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, strings.Repeat("no ", 2000))
+			return 0
+		})
+		a, err = d.Test(t.Context(), e.ID, "req-2", operator)
+		if err != nil || a.Error != "answered 403" || len(a.Answer) != 1024 {
+			t.Errorf("tried %+v: %v", a, err)
+		}
+		if _, err := d.Test(t.Context(), uuid.New(), "", operator); err == nil {
+			t.Error("an unknown endpoint is tested")
+		}
+		l := h.log(t, e.ID)
+		if len(l) != 2 || l[0].Status != booking.EffectDone || l[1].Status != booking.EffectDead || h.endpoint(t, e.ID).FailingSince != nil {
+			t.Errorf("the log is %+v", l)
+		}
+		if got := r.all(); got[0].Type != "endpoint.test" || got[0].ID == got[1].ID {
+			t.Errorf("told is %+v", got)
+		}
+	})
+}
