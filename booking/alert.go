@@ -34,13 +34,16 @@ const (
 	TroubleCopies TroubleKind = "copies"
 	// TroubleUnproven: many posts to a connection bear no signature that fits.
 	TroubleUnproven TroubleKind = "unproven"
+	// TroubleEndpoint: another system is not told of anything any more, since nothing
+	// gets through or it was switched off for that.
+	TroubleEndpoint TroubleKind = "endpoint"
 )
 
 // TroubleKinds are all of them.
 func TroubleKinds() []TroubleKind {
 	return []TroubleKind{
 		TroubleConnection, TroubleReceipts, TroubleDead, TroubleOpen, TroubleConflict, TroubleConflicts, TroubleDrift, TroubleCopies,
-		TroubleUnproven,
+		TroubleUnproven, TroubleEndpoint,
 	}
 }
 
@@ -109,7 +112,7 @@ func (t Trouble) Level(now time.Time) AlertLevel {
 		if t.Detail != UnprovenAll {
 			return LevelNotice // a stranger: what the provider sends arrives all the same
 		}
-	case TroubleDead, TroubleConflict, TroubleConflicts, TroubleDrift:
+	case TroubleDead, TroubleConflict, TroubleConflicts, TroubleDrift, TroubleEndpoint:
 	}
 	return LevelWarning
 }

@@ -116,6 +116,26 @@ type Endpoint struct {
 	CreatedAt    time.Time
 }
 
+// failingLong is how long nothing gets through before somebody is told.
+const failingLong = 15 * time.Minute
+
+// Trouble is what somebody has to see to about an endpoint. One that a person switched
+// off is none.
+func (e Endpoint) Trouble(now time.Time) (Trouble, bool) {
+	t := Trouble{Kind: TroubleEndpoint, Subject: e.ID.String(), Count: 1, Resources: e.Resources}
+	switch {
+	case e.Off == OffByHand:
+		return t, false
+	case e.Off != "":
+		t.Detail, t.Since = "off_"+string(e.Off), *e.OffAt
+	case e.FailingSince != nil && now.Sub(*e.FailingSince) >= failingLong:
+		t.Since = *e.FailingSince
+	default:
+		return t, false
+	}
+	return t, true
+}
+
 // Rotating tells whether two secrets sign.
 func (e Endpoint) Rotating() bool { return e.OldSecret != "" }
 

@@ -18,6 +18,8 @@ type alertRecords interface {
 	Connections(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[providers.Connection], error)
 	BookingsByID(ctx context.Context, ids []uuid.UUID) ([]booking.View, error)
 	Resources(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[booking.ResourceView], error)
+	// EndpointNames are the names of other systems that are or were told, by id.
+	EndpointNames(ctx context.Context) (map[uuid.UUID]string, error)
 }
 
 // AlertTexts says alerts in people's languages, for pages and messages alike. Messages
@@ -73,6 +75,7 @@ type aboutAlerts struct {
 	connections map[uuid.UUID]providers.Connection
 	bookings    map[uuid.UUID]booking.View
 	resources   map[uuid.UUID]string
+	endpoints   map[uuid.UUID]string
 }
 
 // sayAlerts says alerts, in their order; what they are about is read once for all.
@@ -103,7 +106,11 @@ func sayAlerts(ctx context.Context, l *language, records alertRecords, zone *tim
 }
 
 func readAbout(ctx context.Context, records alertRecords, conflicts []uuid.UUID) (aboutAlerts, error) {
-	out := aboutAlerts{map[uuid.UUID]providers.Connection{}, map[uuid.UUID]booking.View{}, map[uuid.UUID]string{}}
+	out := aboutAlerts{connections: map[uuid.UUID]providers.Connection{}, bookings: map[uuid.UUID]booking.View{}, resources: map[uuid.UUID]string{}}
+	var err error
+	if out.endpoints, err = records.EndpointNames(ctx); err != nil {
+		return out, err
+	}
 	connections, err := booking.Everything(ctx, records.Connections)
 	if err != nil {
 		return out, err
@@ -137,6 +144,9 @@ func (about aboutAlerts) say(l *language, zone *time.Location, a booking.Alert, 
 	if c, known := about.connections[subject]; known {
 		name = c.Name + " (" + l.named("provider", c.Provider) + ")"
 	}
+	if system, known := about.endpoints[subject]; known {
+		name = system
+	}
 	where, when := l.t("alert.somewhere"), ""
 	b := about.bookings[subject]
 	if len(b.ResourceIDs) > 0 {
@@ -165,6 +175,8 @@ func alertLink(a booking.Alert, subject uuid.UUID) string {
 		return deliveriesQuery{Status: string(booking.StatusDead), Period: periodAll}.Link()
 	case booking.TroubleOpen:
 		return deliveriesQuery{Status: string(booking.StatusPending), Period: periodAll}.Link()
+	case booking.TroubleEndpoint:
+		return endpointLink(subject)
 	case booking.TroubleConnection, booking.TroubleDrift, booking.TroubleCopies, booking.TroubleUnproven:
 	}
 	return connectionLink(subject)

@@ -266,3 +266,7 @@ func TestWebhookBodies(t *testing.T) {
 		t.Error("what is not there is told")
 	}
 }
+
+func (r *records) EndpointNames(context.Context) (map[uuid.UUID]string, error) {
+	return map[uuid.UUID]string{id(70): "CRM"}, nil
+}

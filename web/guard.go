@@ -433,3 +433,8 @@ func notOthers(err error) error {
 	}
 	return err
 }
+
+// EndpointNames tell of no booking.
+func (g guarded) EndpointNames(ctx context.Context) (map[uuid.UUID]string, error) {
+	return g.all.EndpointNames(ctx)
+}

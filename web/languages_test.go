@@ -129,7 +129,7 @@ func TestMessagesAreUsed(t *testing.T) {
 	} {
 		need("invalid."+field, "a form")
 	}
-	alerts := []string{"connection.needs_sign_in", "connection.hook_lost", "unproven." + booking.UnprovenSome}
+	alerts := []string{"connection.needs_sign_in", "connection.hook_lost", "unproven." + booking.UnprovenSome, "endpoint.off_" + string(booking.OffGone), "endpoint.off_" + string(booking.OffFailing)}
 	for _, kind := range booking.TroubleKinds() {
 		alerts = append(alerts, string(kind))
 	}

@@ -29,6 +29,8 @@ type Records interface {
 	blockRecords
 	calendarRecords
 	peopleRecords
+	// EndpointNames are the names of other systems that are or were told, by id.
+	EndpointNames(ctx context.Context) (map[uuid.UUID]string, error)
 	Slots(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[booking.SlotView], error)
 	Resources(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[booking.ResourceView], error)
 	// Ready fails when the database cannot be written.

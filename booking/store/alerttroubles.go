@@ -45,12 +45,26 @@ func (s *Store) Troubles(ctx context.Context, now time.Time) ([]booking.Trouble,
 		}
 		out = append(out, more...)
 	}
-	for _, look := range []func(context.Context, time.Time) ([]booking.Trouble, error){s.backlogTroubles, s.conflictTroubles, s.driftTroubles, s.unprovenTroubles} {
+	for _, look := range []func(context.Context, time.Time) ([]booking.Trouble, error){s.backlogTroubles, s.conflictTroubles, s.driftTroubles, s.unprovenTroubles, s.endpointTroubles} {
 		more, err := look(ctx, now)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, more...)
+	}
+	return out, nil
+}
+
+func (s *Store) endpointTroubles(ctx context.Context, now time.Time) ([]booking.Trouble, error) {
+	all, err := s.Endpoints(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []booking.Trouble
+	for _, e := range all {
+		if t, bad := e.Trouble(now); bad {
+			out = append(out, t)
+		}
 	}
 	return out, nil
 }

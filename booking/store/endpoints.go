@@ -81,6 +81,19 @@ func (s *Store) Endpoints(ctx context.Context) ([]booking.Endpoint, error) {
 	return s.endpoints(s.reader(ctx).Session(fresh))
 }
 
+// EndpointNames are the names of all that there are or were, by id.
+func (s *Store) EndpointNames(ctx context.Context) (map[uuid.UUID]string, error) {
+	var rows []endpointRow
+	if err := s.reader(ctx).Select("id, name").Find(&rows).Error; err != nil {
+		return nil, classify(err)
+	}
+	out := make(map[uuid.UUID]string, len(rows))
+	for _, r := range rows {
+		out[r.ID] = r.Name
+	}
+	return out, nil
+}
+
 // Endpoint is one of them, or booking.ErrNotFound.
 func (s *Store) Endpoint(ctx context.Context, id uuid.UUID) (booking.Endpoint, error) {
 	all, err := s.endpoints(s.reader(ctx).Session(fresh), id)

@@ -5,7 +5,7 @@
 ALTER TABLE alerts DROP CONSTRAINT alerts_kind;
 ALTER TABLE alerts
     ADD CONSTRAINT alerts_kind CHECK (kind IN
-        ('connection', 'receipts', 'dead', 'open', 'conflict', 'conflicts', 'drift', 'copies', 'unproven')),
+        ('connection', 'receipts', 'dead', 'open', 'conflict', 'conflicts', 'drift', 'copies', 'unproven', 'endpoint')),
     -- Since when nothing is wrong any more: it is over once that lasts.
     ADD COLUMN gone_at timestamptz,
     -- How often it began again after it was over.

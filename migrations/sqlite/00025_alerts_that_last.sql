@@ -6,7 +6,7 @@
 CREATE TABLE alerts_next (
     id         TEXT    NOT NULL PRIMARY KEY,
     kind       TEXT    NOT NULL CONSTRAINT alerts_kind CHECK (kind IN
-        ('connection', 'receipts', 'dead', 'open', 'conflict', 'conflicts', 'drift', 'copies', 'unproven')),
+        ('connection', 'receipts', 'dead', 'open', 'conflict', 'conflicts', 'drift', 'copies', 'unproven', 'endpoint')),
     -- What of its kind it is about: a connection, a booking, or ''.
     subject    TEXT    NOT NULL,
     level      TEXT    NOT NULL CONSTRAINT alerts_level CHECK (level IN ('notice', 'warning', 'page')),
