@@ -15,6 +15,11 @@ type EffectKind string
 // EffectCancel cancels a booking at its provider.
 const EffectCancel EffectKind = "cancel_at_provider"
 
+// EffectKinds are all of them.
+func EffectKinds() []EffectKind {
+	return []EffectKind{EffectCancel, EffectAlertMail, EffectAlertSlack, EffectWebhook}
+}
+
 // EffectStatus is how far an effect is.
 type EffectStatus string
 

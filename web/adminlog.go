@@ -147,14 +147,18 @@ func (s *server) adminLogPage(c echo.Context) error {
 }
 
 // subjectsAbout names what entries are about that has no name of its own: bookings,
-// and deliveries by the booking that they told of.
+// deliveries by the booking that they told of, and other systems, also those that were
+// removed.
 func (s *server) subjectsAbout(ctx context.Context, entries []access.LoggedEntry, l *language) (map[string]string, error) {
 	var bookings, receipts []uuid.UUID
+	systems := false
 	for _, e := range entries {
 		kind, text, _ := strings.Cut(e.Subject, ":")
 		id, err := parseID(text)
 		switch {
 		case err != nil:
+		case kind == "endpoint":
+			systems = true
 		case kind == "booking":
 			bookings = append(bookings, id)
 		case kind == "receipt":
@@ -170,6 +174,15 @@ func (s *server) subjectsAbout(ctx context.Context, entries []access.LoggedEntry
 		return nil, err
 	}
 	out := map[string]string{}
+	if systems {
+		names, err := s.Records.EndpointNames(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for id, name := range names {
+			out[booking.EndpointTarget(id)] = name
+		}
+	}
 	name := func(subject string, id uuid.UUID) {
 		if b, ok := found[id]; ok {
 			out[subject] = fullName(b, l)

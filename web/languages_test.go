@@ -226,7 +226,7 @@ func closedSets() map[string][]string {
 			"was", "name", "role", "with", "purpose", "provider", "reason", "format", "scope", "from", "to", "text", "booking_id", "connection_id", "resource_id", "outcome",
 			"show", "actor", "accepted", "within_provider", "zone", "into", "webhook", "failed_at", "resources", "username", "limited", "resource", "booking",
 			"dry_run", "refetch", "connection", "kind", "status", "receipts", "found", "ok", "affected", "because", "names", "phones", "intact", "transitions",
-			"head", "bookings", "seats", "effects", "forms", "values",
+			"head", "bookings", "seats", "effects", "forms", "values", "host", "people", "skipped",
 		},
 		"replay.count":     {"changed", "wouldchange", "unchanged", "still_failed", "asked", "need_refetch", "open", "gone"},
 		"replay.help":      {"changed", "wouldchange", "unchanged", "still_failed", "asked", "need_refetch", "open", "gone"},

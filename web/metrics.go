@@ -214,8 +214,11 @@ func (c *backlogCollector) collectEffects(ctx context.Context, out chan<- promet
 		kind   booking.EffectKind
 		status booking.EffectStatus
 	}
-	all := map[of]int{
-		{booking.EffectCancel, booking.EffectPending}: 0, {booking.EffectCancel, booking.EffectFailed}: 0, {booking.EffectCancel, booking.EffectDead}: 0,
+	all := map[of]int{}
+	for _, kind := range booking.EffectKinds() {
+		for _, st := range []booking.EffectStatus{booking.EffectPending, booking.EffectFailed, booking.EffectDead} {
+			all[of{kind, st}] = 0
+		}
 	}
 	for _, n := range counts {
 		all[of{n.Kind, n.Status}] = n.Count

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -175,7 +176,7 @@ func (s *Store) AddEndpoint(ctx context.Context, e booking.Endpoint, by access.B
 		}
 		return appendAdminLog(tx, access.Entry{
 			At: e.CreatedAt, Actor: by.Actor, Remote: by.Remote, Action: access.DidAddEndpoint, Subject: endpointSubject(e.ID),
-			Detail: map[string]string{"name": e.Name, "host": e.Host(), "people": fmt.Sprint(e.People)},
+			Detail: map[string]string{"name": e.Name, "host": e.Host(), "people": strconv.FormatBool(e.People)},
 		})
 	})
 }
@@ -251,7 +252,7 @@ func (s *Store) SwitchEndpoint(ctx context.Context, id uuid.UUID, on, skip bool,
 		} else if err := tx.Exec("UPDATE effects SET due_at = ? WHERE target = ? AND status IN ('pending', 'failed')", at(now), booking.EndpointTarget(id)).Error; err != nil {
 			return err
 		}
-		return s.changeEndpoint(tx, id, columns, access.DidSwitchEndpointOn, map[string]string{"skipped": fmt.Sprint(skip)}, by, now, "off <> ''")
+		return s.changeEndpoint(tx, id, columns, access.DidSwitchEndpointOn, map[string]string{"skipped": strconv.FormatBool(skip)}, by, now, "off <> ''")
 	})
 }
 

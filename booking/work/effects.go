@@ -190,6 +190,7 @@ func (q *Queue) perform(ctx context.Context, e booking.Effect) error {
 		return q.cancelAtProvider(ctx, e)
 	case booking.EffectAlertMail, booking.EffectAlertSlack:
 		return q.opts.Effects.Tell(ctx, e)
+	case booking.EffectWebhook: // the dispatcher's, never in a lane
 	}
 	return fmt.Errorf("this version does not know effects of kind %q", e.Kind)
 }

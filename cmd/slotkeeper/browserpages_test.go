@@ -106,6 +106,8 @@ func (w *world) pages(b *browser) []photo {
 		{name: "settings-tokens", path: "/settings/tokens"},
 		{name: "settings-feeds", path: "/settings/feeds"},
 		{name: "settings-alerts", path: "/settings/alerts"},
+		{name: "settings-endpoints", path: "/settings/endpoints"},
+		{name: "settings-endpoint", path: first("/settings/endpoints", `tbody a`)},
 		{name: "settings-erase", path: "/settings/erase"},
 		{name: "alerts", path: "/alerts"},
 		{name: "problem", path: "/nowhere", status: http.StatusNotFound},

@@ -61,6 +61,7 @@ func newWorld(t *testing.T) *world {
 		}
 		return nil
 	})
+	w.tellsOthers(t)
 	w.remembers(t)
 	w.isWorkedIn(t, who)
 	w.employs(t, who)
@@ -101,6 +102,21 @@ func (w *world) opens(t *testing.T, o office) connectionItem {
 	args := slices.Concat([]string{"connect", o.Name(), "--name", map[string]string{"calendly": "Harbour Clinic", "acuity": "Massage rooms"}[o.Name()], "--api-url", o.APIBase()}, o.credentials(), []string{"--subscribe", "--backfill", firstDay()})
 	decode(t, w.run(t, args...), &c)
 	return c
+}
+
+// tellsOthers has two systems told: one that nobody may reach, and one that is off.
+func (w *world) tellsOthers(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"Customer database", "Door"} {
+		var made endpointJSON
+		decode(t, w.run(t, "endpoints", "add", "--name", name, "--url", "http://127.0.0.1:9/hooks/slotkeeper", "--event", "booking.active", "--event", "booking.canceled"), &made)
+		if _, err := w.try(t, "", "endpoints", "test", made.ID.String()); err == nil {
+			t.Errorf("the %s takes a test", name)
+		}
+		if name == "Door" {
+			w.run(t, "endpoints", "switch", made.ID.String(), "--off")
+		}
+	}
 }
 
 // settles waits until an account's page has nothing more to wait for.

@@ -193,7 +193,7 @@ func TestEffectsAreNotLost(t *testing.T) {
 			defer tick.Stop()
 			for ctx.Err() == nil {
 				if int(3*l.next.Load())-ledgers[0].count() < 60 {
-					l.story(t)
+					l.story(t) //nolint:contextcheck // a story under way is not given up
 				}
 				<-tick.C
 			}
