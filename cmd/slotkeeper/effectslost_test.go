@@ -241,6 +241,15 @@ func TestEffectsAreNotLost(t *testing.T) {
 			t.Errorf("the %s one is off: %v", e.Name, off)
 		}
 	}
+	// One that is gone is one alert, whoever looked and was killed meanwhile.
+	db := one.database(t)
+	waitFor(t, "the alert", func() error {
+		var n int
+		if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM alerts WHERE kind = 'endpoint' AND subject = $1", added[gone].String()).Scan(&n); err != nil || n != 1 {
+			return fmt.Errorf("there are %d: %w", n, err)
+		}
+		return nil
+	})
 	if gone.count() != 0 || gone.tried() > 50 {
 		t.Errorf("whoever is gone was told of %d and tried %d times", gone.count(), gone.tried())
 	}
