@@ -185,14 +185,9 @@ func (s *server) recipient(f recipientForm) (booking.AlertRecipient, error) {
 	if !r.Least.Reaches(booking.LevelNotice) {
 		return r, &booking.InvalidError{Field: "least"}
 	}
-	for _, text := range f.Resources {
-		id, err := uuid.Parse(text)
-		if err != nil {
-			return r, &booking.InvalidError{Field: "resource"}
-		}
-		if !slices.Contains(r.Resources, id) {
-			r.Resources = append(r.Resources, id)
-		}
+	var err error
+	if r.Resources, err = tickedResources(f.Resources); err != nil {
+		return r, err
 	}
 	address := strings.TrimSpace(f.Address)
 	switch r.Channel {

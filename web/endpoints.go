@@ -127,15 +127,7 @@ func (s *server) addEndpoint(c echo.Context) error {
 	for _, name := range form["event"] {
 		e.Events = append(e.Events, booking.EndpointEvent(name))
 	}
-	for _, text := range form["resource"] {
-		id, parseErr := uuid.Parse(text)
-		if parseErr != nil {
-			err = &booking.InvalidError{Field: "resource"}
-			continue
-		}
-		e.Resources = append(e.Resources, id)
-	}
-	if err == nil {
+	if e.Resources, err = tickedResources(form["resource"]); err == nil {
 		err = s.Endpoints.AddEndpoint(c.Request().Context(), e, s.by(c))
 	}
 	if errors.Is(err, booking.ErrNotFound) {

@@ -129,14 +129,7 @@ func (s *server) addFeed(c echo.Context) error {
 	for _, st := range form["status"] {
 		wanted.Filter.Statuses = append(wanted.Filter.Statuses, booking.Status(st))
 	}
-	for _, text := range form["resource"] {
-		id, parseErr := uuid.Parse(text)
-		if parseErr != nil {
-			err = &booking.InvalidError{Field: "resource"}
-			continue
-		}
-		wanted.Filter.Resources = append(wanted.Filter.Resources, id)
-	}
+	wanted.Filter.Resources, err = tickedResources(form["resource"])
 	if _, known := s.Providers[wanted.Filter.Provider]; wanted.Filter.Provider != "" && !known {
 		err = &booking.InvalidError{Field: "provider"}
 	}

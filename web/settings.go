@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"slotkeeper/booking"
@@ -58,6 +59,21 @@ type settingsTabs struct {
 func (s *server) settingsTabs(c echo.Context, tab string) settingsTabs {
 	who := s.viewer(c)
 	return settingsTabs{Tab: tab, Manages: who.may(access.ManageAccounts), Erases: who.may(access.ErasePeople)}
+}
+
+// tickedResources are those of a form's boxes, each once.
+func tickedResources(boxes []string) ([]uuid.UUID, error) {
+	var out []uuid.UUID
+	for _, text := range boxes {
+		id, err := uuid.Parse(text)
+		if err != nil {
+			return nil, &booking.InvalidError{Field: "resource"}
+		}
+		if !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out, nil
 }
 
 type settingsView struct {

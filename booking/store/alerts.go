@@ -76,14 +76,6 @@ func (r recipientRow) toDomain() booking.AlertRecipient {
 	}
 }
 
-// recipientResourceRow is a row of alert_recipient_resources.
-type recipientResourceRow struct {
-	RecipientID uuid.UUID
-	ResourceID  uuid.UUID
-}
-
-func (recipientResourceRow) TableName() string { return "alert_recipient_resources" }
-
 func recipientContext(id uuid.UUID) string { return "alert_recipients.address:" + id.String() }
 
 const openAlerts = "closed_at IS NULL"
@@ -250,7 +242,7 @@ func (s *Store) AddRecipient(ctx context.Context, r booking.AlertRecipient, by a
 		if err := tx.Create(&row).Error; err != nil {
 			return err
 		}
-		if err := addRecipientResources(tx, r); err != nil {
+		if err := narrow(tx, "alert_recipient_resources", "recipient_id", r.ID, r.Resources); err != nil {
 			return err
 		}
 		return appendAdminLog(tx, access.Entry{
@@ -260,24 +252,6 @@ func (s *Store) AddRecipient(ctx context.Context, r booking.AlertRecipient, by a
 	})
 }
 
-func addRecipientResources(tx *gorm.DB, r booking.AlertRecipient) error {
-	if len(r.Resources) == 0 {
-		return nil
-	}
-	var known int64
-	if err := tx.Table("resources").Where("id IN ?", r.Resources).Count(&known).Error; err != nil {
-		return err
-	}
-	if int(known) != len(r.Resources) {
-		return booking.ErrNotFound
-	}
-	rows := make([]recipientResourceRow, len(r.Resources))
-	for i, id := range r.Resources {
-		rows[i] = recipientResourceRow{r.ID, id}
-	}
-	return tx.Create(&rows).Error
-}
-
 // recipients are who is told of alerts. Of a resource that was merged into another they
 // hear of the other: its bookings are there.
 func recipients(tx *gorm.DB) ([]booking.AlertRecipient, error) {
@@ -285,19 +259,9 @@ func recipients(tx *gorm.DB) ([]booking.AlertRecipient, error) {
 	if err := tx.Where("removed_at IS NULL").Order("created_at, id").Find(&rows).Error; err != nil {
 		return nil, err
 	}
-	var of []recipientResourceRow
-	err := tx.Raw(`WITH RECURSIVE named (recipient_id, resource_id) AS (
-			SELECT recipient_id, resource_id FROM alert_recipient_resources
-			UNION
-			SELECT n.recipient_id, r.merged_into FROM named n JOIN resources r ON r.id = n.resource_id WHERE r.merged_into IS NOT NULL)
-		SELECT n.recipient_id, n.resource_id FROM named n JOIN resources r ON r.id = n.resource_id
-		WHERE r.merged_into IS NULL ORDER BY n.resource_id`).Scan(&of).Error
+	resources, err := narrowed(tx, "alert_recipient_resources", "recipient_id", "")
 	if err != nil {
 		return nil, err
-	}
-	resources := map[uuid.UUID][]uuid.UUID{}
-	for _, r := range of {
-		resources[r.RecipientID] = append(resources[r.RecipientID], r.ResourceID)
 	}
 	out := rowsOf(rows, recipientRow.toDomain)
 	for i := range out {
