@@ -39,9 +39,21 @@ type Effects interface {
 // effectsView is what a booking page shows of them, and what may be done.
 type effectsView struct {
 	Effects []effectView
+	// Told is what other systems were told of the booking, newest first; none for
+	// whoever is limited to some resources.
+	Told []toldView
 	offer
 	MaxMessage int
 }
+
+// toldView is a message to another system.
+type toldView struct {
+	booking.Effect
+	System string
+}
+
+// shownTold is how many messages a booking's page shows.
+const shownTold = 20
 
 type effectView struct {
 	booking.Effect
@@ -61,6 +73,9 @@ func (s *server) effectsOf(ctx context.Context, b booking.View, q calendarQuery,
 	if err != nil {
 		return v, err
 	}
+	if v.Told, err = s.toldOf(ctx, all); err != nil {
+		return v, err
+	}
 	all = slices.DeleteFunc(all, func(e booking.Effect) bool { return e.Kind != booking.EffectCancel })
 	for _, e := range all {
 		v.Effects = append(v.Effects, newEffectView(e, b, may))
@@ -68,6 +83,25 @@ func (s *server) effectsOf(ctx context.Context, b booking.View, q calendarQuery,
 	keyless, err := s.Effects.KeylessConnections(ctx)
 	v.offer = s.offerOf(b, newestCancel(b, all, may), cancelLink(b.ID, q), keyless, names, may)
 	return v, err
+}
+
+// toldOf are the messages to other systems among effects.
+func (s *server) toldOf(ctx context.Context, all []booking.Effect) ([]toldView, error) {
+	var out []toldView
+	for _, e := range all {
+		if e.Kind == booking.EffectWebhook && len(out) < shownTold {
+			out = append(out, toldView{Effect: e})
+		}
+	}
+	if len(out) == 0 || scopeOf(ctx).Limited {
+		return nil, nil
+	}
+	names, err := s.Records.EndpointNames(ctx)
+	for i, t := range out {
+		id, _ := booking.EndpointOf(t.Target)
+		out[i].System = names[id]
+	}
+	return out, err
 }
 
 func newEffectView(e booking.Effect, of booking.View, may bool) effectView {

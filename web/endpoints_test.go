@@ -270,3 +270,29 @@ func TestWebhookBodies(t *testing.T) {
 func (r *records) EndpointNames(context.Context) (map[uuid.UUID]string, error) {
 	return map[uuid.UUID]string{id(70): "CRM"}, nil
 }
+
+// Whoever asks "does the customer database know?" finds it on the booking's page; it is
+// nobody's business who sees some resources alone.
+func TestBookingSaysWhoWasTold(t *testing.T) {
+	t.Parallel()
+	r := full()
+	i := slices.IndexFunc(r.bookings, func(b booking.View) bool { return slices.Contains(b.ResourceIDs, id(10)) })
+	b := r.bookings[i]
+	done := noon
+	e := booking.Endpoint{ID: id(70)}
+	w := newWorld(t, r, nil, func(d *web.Deps) {
+		d.Effects = &effects{records: r, list: []booking.Effect{
+			{ID: id(72), Kind: booking.EffectWebhook, Event: booking.EventActive, Lane: booking.Lane{BookingID: b.ID, Target: e.Target()}, Status: booking.EffectDone, Attempts: 3, CreatedAt: noon, DoneAt: &done},
+			{ID: id(73), Kind: booking.EffectWebhook, Event: booking.EventMoved, Lane: booking.Lane{BookingID: b.ID, Target: e.Target()}, Status: booking.EffectFailed, Attempts: 1, CreatedAt: noon, DueAt: noon},
+		}}
+	})
+	at := "/bookings/" + b.ID.String()
+	page := says(t, w.get(t, w.user(t, "ayu", access.Viewer), at), "Told to other systems", "CRM", "Booked", "got through", "3 attempts", "did not get through yet")
+	if strings.Contains(page, "Asked of the provider") {
+		t.Error("what another system is told is shown as asked of the provider")
+	}
+	limited := w.get(t, w.limited(t, "dewi", 10), at)
+	if limited.StatusCode != http.StatusOK || strings.Contains(limited.body, "Told to other systems") {
+		t.Errorf("a limited viewer is answered %d, with other systems: %v", limited.StatusCode, strings.Contains(limited.body, "CRM"))
+	}
+}
