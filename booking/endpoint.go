@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 )
@@ -84,7 +85,9 @@ const (
 	// away does not fill the database.
 	EndpointBacklog = 1000
 
-	maxEndpoints         = 50
+	// MaxEndpoints there are at most: each is looked after twice a second.
+	MaxEndpoints = 50
+
 	maxEndpointName      = 100
 	maxEndpointURL       = 2000
 	maxEndpointResources = 50
@@ -177,23 +180,39 @@ func (e Endpoint) Host() string {
 	return u.Host
 }
 
-// Check refuses what cannot be told: its errors name the field. others is how many
-// endpoints there are besides.
-func (e Endpoint) Check(others int) error {
-	u, err := url.Parse(e.URL)
+// Check refuses what cannot be told: its errors name the field. private tells whether a
+// "host:port" is one that may be reached on a private network: to those alone nothing
+// need be encrypted.
+func (e Endpoint) Check(private func(address string) bool) error {
 	switch {
-	case e.Name == "" || len(e.Name) > maxEndpointName || strings.ContainsFunc(e.Name, func(r rune) bool { return r < ' ' }):
-		return &InvalidError{Field: "endpoint_name", Detail: fmt.Sprintf("an endpoint has a name of at most %d bytes, on one line", maxEndpointName)}
-	case err != nil, u.Host == "", u.Scheme != "https" && u.Scheme != "http", u.User != nil, u.Fragment != "", len(e.URL) > maxEndpointURL:
-		return &InvalidError{Field: "endpoint_url", Detail: fmt.Sprintf("give a URL that begins with https://, without a user name or fragment, of at most %d bytes", maxEndpointURL)}
+	case e.Name == "" || utf8.RuneCountInString(e.Name) > maxEndpointName || strings.ContainsFunc(e.Name, func(r rune) bool { return r < ' ' }):
+		return &InvalidError{Field: "endpoint_name", Detail: fmt.Sprintf("an endpoint has a name of at most %d characters, on one line", maxEndpointName)}
+	case !e.reachable(private):
+		return &InvalidError{Field: "endpoint_url", Detail: fmt.Sprintf("give a URL that begins with https://, without a user name or fragment, of at most %d bytes; http:// is for hosts that SLOTKEEPER_ALLOW_PRIVATE_HOSTS lists", maxEndpointURL)}
 	case slices.ContainsFunc(e.Events, func(v EndpointEvent) bool { return !slices.Contains(EndpointEvents(), v) }):
 		return &InvalidError{Field: "event", Detail: "an event is one of those that can be chosen: see docs/outgoing-webhooks.md"}
 	case len(e.Resources) > maxEndpointResources:
 		return &InvalidError{Field: "resource", Detail: fmt.Sprintf("an endpoint has at most %d resources: leave them out for all", maxEndpointResources)}
-	case others >= maxEndpoints:
-		return &InvalidError{Field: "endpoint_name", Detail: fmt.Sprintf("there are %d endpoints already, and no more: remove one", maxEndpoints)}
 	}
 	return nil
+}
+
+// ErrManyEndpoints says that there are MaxEndpoints already.
+var ErrManyEndpoints = &InvalidError{Field: "endpoints", Detail: fmt.Sprintf("there are %d endpoints already, and no more: remove one", MaxEndpoints)}
+
+func (e Endpoint) reachable(private func(address string) bool) bool {
+	u, err := url.Parse(e.URL)
+	if err != nil || u.Hostname() == "" || u.User != nil || strings.Contains(e.URL, "#") || len(e.URL) > maxEndpointURL {
+		return false
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return false
+	}
+	return u.Scheme == "https" || u.Scheme == "http" && private(u.Hostname()+":"+port)
 }
 
 // EffectWebhook tells an endpoint of an event.

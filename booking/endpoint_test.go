@@ -107,28 +107,32 @@ func TestEndpointCheck(t *testing.T) {
 	good := booking.Endpoint{Name: "CRM", URL: "https://crm.example/hooks?token=1"}
 	for name, tt := range map[string]struct {
 		change func(*booking.Endpoint)
-		others int
 		field  string
 	}{
-		"good":           {func(*booking.Endpoint) {}, 49, ""},
-		"plain http":     {func(e *booking.Endpoint) { e.URL = "http://10.0.0.7/hook" }, 0, ""},
-		"no name":        {func(e *booking.Endpoint) { e.Name = "" }, 0, "endpoint_name"},
-		"two lines":      {func(e *booking.Endpoint) { e.Name = "a\nb" }, 0, "endpoint_name"},
-		"long name":      {func(e *booking.Endpoint) { e.Name = strings.Repeat("x", 101) }, 0, "endpoint_name"},
-		"no host":        {func(e *booking.Endpoint) { e.URL = "https:///x" }, 0, "endpoint_url"},
-		"a file":         {func(e *booking.Endpoint) { e.URL = "file:///etc/passwd" }, 0, "endpoint_url"},
-		"credentials":    {func(e *booking.Endpoint) { e.URL = "https://a:b@crm.example" }, 0, "endpoint_url"},
-		"a fragment":     {func(e *booking.Endpoint) { e.URL = "https://crm.example/#x" }, 0, "endpoint_url"},
-		"long url":       {func(e *booking.Endpoint) { e.URL += strings.Repeat("x", 2000) }, 0, "endpoint_url"},
-		"line in url":    {func(e *booking.Endpoint) { e.URL = "https://crm.example/\r\nHost: x" }, 0, "endpoint_url"},
-		"no event":       {func(e *booking.Endpoint) { e.Events = []booking.EndpointEvent{"booking.lost"} }, 0, "event"},
-		"test event":     {func(e *booking.Endpoint) { e.Events = []booking.EndpointEvent{booking.EventTest} }, 0, "event"},
-		"many others":    {func(*booking.Endpoint) {}, 50, "endpoint_name"},
-		"many resources": {func(e *booking.Endpoint) { e.Resources = make([]uuid.UUID, 51) }, 0, "resource"},
+		"good":                    {func(*booking.Endpoint) {}, ""},
+		"plain http to the world": {func(e *booking.Endpoint) { e.URL = "http://crm.example/hook" }, "endpoint_url"},
+		"port 0":                  {func(e *booking.Endpoint) { e.URL = "https://crm.example:0/" }, "endpoint_url"},
+		"port 99999":              {func(e *booking.Endpoint) { e.URL = "https://crm.example:99999/" }, "endpoint_url"},
+		"no host but a port":      {func(e *booking.Endpoint) { e.URL = "https://:443/" }, "endpoint_url"},
+		"an empty fragment":       {func(e *booking.Endpoint) { e.URL += "#" }, "endpoint_url"},
+		"ninety umlauts":          {func(e *booking.Endpoint) { e.Name = strings.Repeat("ü", 90) }, ""},
+		"plain http":              {func(e *booking.Endpoint) { e.URL = "http://10.0.0.7/hook" }, ""},
+		"no name":                 {func(e *booking.Endpoint) { e.Name = "" }, "endpoint_name"},
+		"two lines":               {func(e *booking.Endpoint) { e.Name = "a\nb" }, "endpoint_name"},
+		"long name":               {func(e *booking.Endpoint) { e.Name = strings.Repeat("x", 101) }, "endpoint_name"},
+		"no host":                 {func(e *booking.Endpoint) { e.URL = "https:///x" }, "endpoint_url"},
+		"a file":                  {func(e *booking.Endpoint) { e.URL = "file:///etc/passwd" }, "endpoint_url"},
+		"credentials":             {func(e *booking.Endpoint) { e.URL = "https://a:b@crm.example" }, "endpoint_url"},
+		"a fragment":              {func(e *booking.Endpoint) { e.URL = "https://crm.example/#x" }, "endpoint_url"},
+		"long url":                {func(e *booking.Endpoint) { e.URL += strings.Repeat("x", 2000) }, "endpoint_url"},
+		"line in url":             {func(e *booking.Endpoint) { e.URL = "https://crm.example/\r\nHost: x" }, "endpoint_url"},
+		"no event":                {func(e *booking.Endpoint) { e.Events = []booking.EndpointEvent{"booking.lost"} }, "event"},
+		"test event":              {func(e *booking.Endpoint) { e.Events = []booking.EndpointEvent{booking.EventTest} }, "event"},
+		"many resources":          {func(e *booking.Endpoint) { e.Resources = make([]uuid.UUID, 51) }, "resource"},
 	} {
 		e := good
 		tt.change(&e)
-		err := e.Check(tt.others)
+		err := e.Check(func(address string) bool { return address == "10.0.0.7:80" })
 		if tt.field == "" {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)

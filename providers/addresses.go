@@ -51,8 +51,8 @@ func ParseAllowedHosts(list string) (AllowedHosts, error) {
 	return a, nil
 }
 
-// allows tells whether a "host:port", as a URL names it, is listed.
-func (a AllowedHosts) allows(address string) bool {
+// Allows tells whether a "host:port", as a URL names it, is listed.
+func (a AllowedHosts) Allows(address string) bool {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return false

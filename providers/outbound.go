@@ -2,6 +2,7 @@ package providers
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -94,6 +95,27 @@ func CauseOf(err error) error {
 	return err
 }
 
+// errUnreadable is of an answer that is no HTTP. What it is instead is not told: it may
+// repeat what was sent.
+var errUnreadable = errors.New("the answer is no HTTP")
+
+// PlainCause is CauseOf in words that quote nothing of the answer: texts of errors are
+// logged and kept, and whoever answers may repeat what he was told.
+func PlainCause(err error) error {
+	err = CauseOf(err)
+	var (
+		address *AddressError
+		cert    *tls.CertificateVerificationError
+		network net.Error
+	)
+	switch {
+	case errors.As(err, &address), errors.As(err, &cert), errors.As(err, &network), errors.Is(err, context.Canceled), errors.Is(err, io.EOF),
+		errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, new(syscall.Errno)):
+		return err
+	}
+	return errUnreadable
+}
+
 func sameHost(r *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	if len(via) > maxRedirects || r.URL.Scheme != first.Scheme || r.URL.Host != first.Host {
@@ -109,7 +131,7 @@ type dialer struct {
 
 func (d *dialer) dial(ctx context.Context, network, host string) (net.Conn, error) {
 	n := net.Dialer{Timeout: d.timeout}
-	if !d.allowed.allows(host) {
+	if !d.allowed.Allows(host) {
 		n.ControlContext = func(_ context.Context, _, resolved string, _ syscall.RawConn) error {
 			return checkAddress(host, resolved)
 		}

@@ -62,21 +62,38 @@ func spent(h http.Header) (time.Duration, bool) {
 			first, found = min(first, until), true
 		}
 	}
-	return first, found
+	if !found {
+		return 0, false
+	}
+	return first, true
 }
 
 // wait is the time that a header tells to wait.
 func wait(h http.Header, name string) (time.Duration, bool) {
+	after, ok := askedFor(h, name)
+	return min(after, maxRetryAfter), ok
+}
+
+// askedFor is what a header asks for, however long that is; many years are some.
+func askedFor(h http.Header, name string) (time.Duration, bool) {
+	const most = 1 << 31
 	text := strings.TrimSpace(h.Get(name))
-	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return min(time.Duration(n)*time.Second, maxRetryAfter), true
+	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return time.Duration(min(n, most)) * time.Second, true //nolint:gosec // bounded
 	}
 	until, err := http.ParseTime(text)
 	sent, sentErr := http.ParseTime(h.Get("Date"))
 	if err == nil && sentErr == nil && until.After(sent) {
-		return min(until.Sub(sent), maxRetryAfter), true
+		return until.Sub(sent), true
 	}
 	return 0, false
+}
+
+// RetryAfterOf is Retry-After alone, of somebody who may ask for as long as he likes;
+// 0 when he does not.
+func RetryAfterOf(h http.Header) time.Duration {
+	after, _ := askedFor(h, "Retry-After")
+	return after
 }
 
 // Skew is how far our clock is ahead of an API's, or behind when negative, as its

@@ -18,6 +18,8 @@ type effectJSON struct {
 	BookingID    *uuid.UUID           `json:"booking_id"`
 	ConnectionID *uuid.UUID           `json:"connection_id"`
 	Kind         booking.EffectKind   `json:"kind"`
+	Event        *string              `json:"event" doc:"What another system is told; null of other kinds"`
+	EndpointID   *uuid.UUID           `json:"endpoint_id" doc:"The other system that is told"`
 	Status       booking.EffectStatus `json:"status" enum:"pending,failed,done,dead,withdrawn" doc:"Failed is tried again at due_at; dead was given up; withdrawn was taken back before it was done"`
 	Attempts     int                  `json:"attempts"`
 	Error        *string              `json:"error" doc:"Of the newest try that failed"`
@@ -32,6 +34,9 @@ func newEffectJSON(e booking.Effect) effectJSON {
 	out := effectJSON{
 		ID: e.ID, BookingID: orNullID(e.BookingID), ConnectionID: orNullID(e.ConnectionID), Kind: e.Kind, Status: e.Status,
 		Attempts: e.Attempts, Error: orNull(e.Error), Actor: e.Actor, RequestID: e.RequestID, CreatedAt: e.CreatedAt.UTC(), DoneAt: utc(e.DoneAt),
+	}
+	if id, told := booking.EndpointOf(e.Target); told {
+		out.Event, out.EndpointID = orNull(string(e.Event)), &id
 	}
 	if e.Status.Open() {
 		out.DueAt = utc(&e.DueAt)

@@ -330,9 +330,6 @@ func (s *server) retryEffect(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if to, ok := booking.EndpointOf(e.Target); ok {
-		return c.Redirect(http.StatusSeeOther, endpointLink(to)+"?done=retried")
-	}
 	if from, ok := cameFromConflicts(c.QueryParams()); ok {
 		return c.Redirect(http.StatusSeeOther, from.done("retried"))
 	}

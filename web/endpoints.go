@@ -33,6 +33,8 @@ type Endpoints interface {
 	SwitchEndpoint(ctx context.Context, id uuid.UUID, on, skip bool, by access.By, now time.Time) error
 	RotateEndpoint(ctx context.Context, id uuid.UUID, secret string, by access.By, now time.Time) error
 	FinishEndpointRotation(ctx context.Context, id uuid.UUID, by access.By, now time.Time) error
+	// RetryWebhook has a message sent again, also one that got through.
+	RetryWebhook(ctx context.Context, endpoint, message uuid.UUID, e access.Entry) error
 }
 
 // Tester sends an endpoint a message at once; *endpoint.Dispatcher.
@@ -56,6 +58,7 @@ func (s *server) endpointRoutes(e *echo.Echo, signedIn []echo.MiddlewareFunc) {
 	e.POST(endpointsPath+"/:id/finish", s.finishEndpoint, signedIn...)
 	e.POST(endpointsPath+"/:id/switch", s.switchEndpoint, signedIn...)
 	e.POST(endpointsPath+"/:id/remove", s.removeEndpoint, signedIn...)
+	e.POST(endpointsPath+"/:id/messages/:message/retry", s.retryWebhook, signedIn...)
 }
 
 type endpointsView struct {
@@ -128,6 +131,9 @@ func (s *server) addEndpoint(c echo.Context) error {
 		e.Events = append(e.Events, booking.EndpointEvent(name))
 	}
 	if e.Resources, err = tickedResources(form["resource"]); err == nil {
+		err = e.Check(s.PrivateHosts)
+	}
+	if err == nil {
 		err = s.Endpoints.AddEndpoint(c.Request().Context(), e, s.by(c))
 	}
 	if errors.Is(err, booking.ErrNotFound) {
@@ -263,7 +269,7 @@ func (s *server) webhookLog(c echo.Context, v *endpointView) error {
 			row.About = connectionLink(m.ConnectionID)
 		}
 		if m.Event != booking.EventTest && m.Status != booking.EffectPending && m.Status != booking.EffectWithdrawn {
-			row.Retry = "/effects/" + m.ID.String() + "/retry"
+			row.Retry = v.Link + "/messages/" + m.ID.String() + "/retry"
 		}
 		v.Log = append(v.Log, row)
 	}
@@ -307,8 +313,31 @@ func (s *server) finishEndpoint(c echo.Context) error {
 	})
 }
 
+func (s *server) retryWebhook(c echo.Context) error {
+	message, err := parseID(c.Param("message"))
+	if err != nil {
+		return err
+	}
+	id, err := parseID(c.Param("id"))
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	if _, err := s.Endpoints.Endpoint(ctx, id); err != nil {
+		return err
+	}
+	if err := s.Endpoints.RetryWebhook(ctx, id, message, s.entry(s.by(c))); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, endpointLink(id)+"?done=retried")
+}
+
 func (s *server) switchEndpoint(c echo.Context) error {
-	on := c.FormValue("to") != "off"
+	to := c.FormValue("to")
+	if to != "on" && to != "off" {
+		return echo.NewHTTPError(http.StatusBadRequest)
+	}
+	on := to == "on"
 	return s.onEndpoint(c, map[bool]string{true: "on", false: "off"}[on], func(ctx context.Context, id uuid.UUID) error {
 		return s.Endpoints.SwitchEndpoint(ctx, id, on, c.FormValue("skip") != "", s.by(c), s.Now())
 	})

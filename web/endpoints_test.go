@@ -24,6 +24,7 @@ type endpoints struct {
 	messages []booking.Effect // newest first
 	tries    map[uuid.UUID][]booking.Attempt
 	answer   booking.Attempt
+	retried  []uuid.UUID
 }
 
 func (e *endpoints) Endpoints(context.Context) ([]booking.Endpoint, error) { return e.all, nil }
@@ -59,9 +60,6 @@ func (e *endpoints) Attempts(context.Context, []uuid.UUID) (map[uuid.UUID][]book
 }
 
 func (e *endpoints) AddEndpoint(_ context.Context, n booking.Endpoint, _ access.By) error {
-	if err := n.Check(len(e.all)); err != nil {
-		return err
-	}
 	e.all = append(e.all, n)
 	return nil
 }
@@ -104,6 +102,14 @@ func (e *endpoints) FinishEndpointRotation(_ context.Context, id uuid.UUID, _ ac
 		one.OldSecret = ""
 	}
 	return err
+}
+
+func (e *endpoints) RetryWebhook(_ context.Context, endpoint, message uuid.UUID, _ access.Entry) error {
+	if !slices.ContainsFunc(e.messages, func(m booking.Effect) bool { return m.ID == message && m.Target == booking.EndpointTarget(endpoint) }) {
+		return booking.ErrNotFound
+	}
+	e.retried = append(e.retried, message)
+	return nil
 }
 
 func (e *endpoints) Test(_ context.Context, id uuid.UUID, _ string, _ access.By) (booking.Attempt, error) {
@@ -174,10 +180,13 @@ func TestEndpointPages(t *testing.T) {
 		}
 		says(t, w.get(t, who, res.Header.Get("Location")), tt.want)
 	}
+	if res := w.post(t, who, at+"/switch", nil); res.StatusCode != http.StatusBadRequest || w.endpoints.all[0].Off != "" {
+		t.Errorf("a switch to nothing is answered %d", res.StatusCode)
+	}
 	if res := w.post(t, who, at+"/remove", nil); res.StatusCode != http.StatusSeeOther || len(w.endpoints.all) != 0 {
 		t.Errorf("removing is answered %d", res.StatusCode)
 	}
-	for _, path := range []string{"/finish", "/switch", "/test", "/rotate", "/remove"} {
+	for _, path := range []string{"/finish", "/test", "/rotate", "/remove"} {
 		if res := w.post(t, who, at+path, nil); res.StatusCode != http.StatusNotFound {
 			t.Errorf("%s of what is gone is answered %d", path, res.StatusCode)
 		}
@@ -216,6 +225,13 @@ func TestEndpointLog(t *testing.T) {
 		t.Error("the filter does not filter")
 	}
 	says(t, w.get(t, who, at+"?status=nonsense&before=x"), "Double booked")
+	again := at + "/messages/" + w.endpoints.messages[3].ID.String() + "/retry"
+	if res := w.post(t, who, again, nil); res.StatusCode != http.StatusSeeOther || len(w.endpoints.retried) != 1 || w.endpoints.retried[0] != w.endpoints.messages[3].ID {
+		t.Errorf("sending again is answered %d", res.StatusCode)
+	}
+	if res := w.post(t, who, at+"/messages/"+id(99).String()+"/retry", nil); res.StatusCode != http.StatusNotFound {
+		t.Errorf("sending again what is not there is answered %d", res.StatusCode)
+	}
 }
 
 // What is told is the booking as the API has it; people are told of where that was

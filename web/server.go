@@ -151,7 +151,9 @@ type Deps struct {
 	Eraser    Eraser
 	Endpoints Endpoints
 	Tester    Tester
-	Metrics   *Metrics
+	// PrivateHosts tells whether a "host:port" may be reached on a private network.
+	PrivateHosts func(address string) bool
+	Metrics      *Metrics
 	// Unproven counts posts that were not proven, while it runs.
 	Unproven *Unproven
 	// Live tells open pages of changes while it runs.

@@ -385,7 +385,7 @@ func newWorld(t *testing.T, r *records, take intake, change ...func(*web.Deps)) 
 	}
 	deps := web.Deps{
 		Log: slog.New(slog.NewJSONHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})), Now: w.clock.now,
-		Records: r, Accounts: w.accounts, Intake: take, Metrics: w.metrics, Effects: &effects{records: r}, Resources: &registry{records: r}, Overlaps: &overlaps{records: r}, Replays: w.replays, Alerts: w.alerts, Trier: w.alerts, Endpoints: w.endpoints, Tester: w.endpoints, Eraser: w.eraser, Feeds: w.feeds, Revisions: r.revisions, Live: web.NewLive(r, slog.New(slog.DiscardHandler)),
+		Records: r, Accounts: w.accounts, Intake: take, Metrics: w.metrics, Effects: &effects{records: r}, Resources: &registry{records: r}, Overlaps: &overlaps{records: r}, Replays: w.replays, Alerts: w.alerts, Trier: w.alerts, Endpoints: w.endpoints, Tester: w.endpoints, PrivateHosts: func(address string) bool { return address == "10.0.0.7:80" }, Eraser: w.eraser, Feeds: w.feeds, Revisions: r.revisions, Live: web.NewLive(r, slog.New(slog.DiscardHandler)),
 		Connect: &connector{records: r, now: w.clock.now}, Senders: r, Forms: r, FormsKept: 90 * 24 * time.Hour,
 		Unproven:  web.NewUnproven(&unprovenLedger{posts: map[uuid.UUID]int{}}, w.clock.now, slog.New(slog.DiscardHandler)),
 		Providers: map[string]providers.Provider{"generic": house{}, "calendly": house{}},

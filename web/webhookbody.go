@@ -69,6 +69,9 @@ func (w *WebhookBodies) Body(ctx context.Context, to booking.Endpoint, e booking
 		if err != nil {
 			return nil, fmt.Errorf("booking %s: %w", e.BookingID, err)
 		}
+		if !to.People {
+			b.Invitee.Timezone = "" // it tells where somebody is
+		}
 		out.Timestamp = t.RecordedAt.UTC()
 		out.Data = transitionToldJSON{newBookingJSON(b), newTransitionJSON(t)}
 	}

@@ -45,9 +45,12 @@ const (
 	lookEvery = 500 * time.Millisecond
 	// A claim outlasts Timeout and the writing of the outcome; whose process died is
 	// told again by another after it.
-	claimTime   = 40 * time.Second
-	leastClaim  = 5 * time.Second
-	settleLimit = 10 * time.Second
+	claimTime = 40 * time.Second
+	// longestRetryAfter is the longest that an endpoint is left alone: as long as the
+	// schedule's longest wait.
+	longestRetryAfter = 24 * time.Hour
+	leastClaim        = 5 * time.Second
+	settleLimit       = 10 * time.Second
 )
 
 // Dispatcher tells endpoints what they are to be told: first it asks for it, from the
@@ -185,12 +188,13 @@ func (d *Dispatcher) settle(ctx context.Context, to booking.Endpoint, e booking.
 	e.Status, e.Error, e.DueAt = booking.EffectDone, a.Error, a.At
 	if a.Error != "" {
 		schedule := booking.WebhookSchedule()
-		if n := e.Tries(); n > len(schedule) || a.Gone() || e.Event == booking.EventTest {
+		if n := e.Tries(); n > len(schedule) || e.Event == booking.EventTest {
 			e.Status = booking.EffectDead
 		} else {
+			// One that met a 410 too: it waits until the endpoint is on again.
 			e.Status = booking.EffectFailed
 			// Jitter only ever adds: no try comes before it was asked for.
-			wait := max(schedule[n-1], a.RetryAfter)
+			wait := max(schedule[n-1], min(a.RetryAfter, longestRetryAfter))
 			wait += time.Duration(rand.Int64N(int64(wait)/10 + 1)) //nolint:gosec // a spread, not a secret
 			e.DueAt = d.o.Now().Add(d.o.Tempo.Wait(wait))
 		}
@@ -198,8 +202,11 @@ func (d *Dispatcher) settle(ctx context.Context, to booking.Endpoint, e booking.
 	keep, stop := context.WithTimeout(ctx, settleLimit)
 	defer stop()
 	off, err := d.o.Store.SettleWebhook(keep, e, a)
-	log := d.o.Log.With("endpoint", to.ID, "effect", e.ID, "event", e.Event, "booking", e.BookingID, "request_id", e.RequestID,
+	log := d.o.Log.With("endpoint", to.ID, "effect", e.ID, "event", e.Event, "request_id", e.RequestID,
 		"attempt", a.Number, "answered", a.Status, "took", a.Took, "status", e.Status)
+	if e.BookingID != uuid.Nil {
+		log = log.With("booking", e.BookingID)
+	}
 	switch {
 	case errors.Is(err, booking.ErrNotFound):
 		log.WarnContext(ctx, "a message took too long and was taken up by another", "err", a.Error)
@@ -213,6 +220,10 @@ func (d *Dispatcher) settle(ctx context.Context, to booking.Endpoint, e booking.
 	}
 	switch e.Status {
 	case booking.EffectDead:
+		if e.Event == booking.EventTest {
+			log.WarnContext(ctx, "test not taken", "err", a.Error) // whoever asked sees it
+			break
+		}
 		log.ErrorContext(ctx, "message given up", "err", a.Error)
 	case booking.EffectFailed:
 		log.WarnContext(ctx, "message not told yet", "err", a.Error, "due", e.DueAt)

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -52,6 +54,11 @@ type house struct{ *storetest.Bench }
 
 // dispatcher tells over a store, and may reach these hosts on private networks.
 func dispatcher(t *testing.T, s *store.Store, hosts ...string) *endpoint.Dispatcher {
+	t.Helper()
+	return dispatcherAt(t, tempo, s, hosts...)
+}
+
+func dispatcherAt(t *testing.T, tempo providers.Tempo, s *store.Store, hosts ...string) *endpoint.Dispatcher {
 	t.Helper()
 	allowed, err := providers.ParseAllowedHosts(strings.Join(hosts, ","))
 	if err != nil {
@@ -329,7 +336,14 @@ func TestTriesAgain(t *testing.T) {
 		// A person has it sent again, also what got through.
 		r.answers(nil)
 		for _, m := range log[:2] {
-			if _, err := h.RetryEffect(t.Context(), m.ID, access.Entry{At: now(), Actor: operator.Actor}); err != nil {
+			entry := access.Entry{At: now(), Actor: operator.Actor}
+			if _, err := h.RetryEffect(t.Context(), m.ID, entry); !errors.Is(err, booking.ErrNothingToRetry) {
+				t.Errorf("whoever acts at providers has a message sent: %v", err)
+			}
+			if _, err := h.WithdrawEffect(t.Context(), m.ID, entry); !errors.Is(err, booking.ErrNothingToWithdraw) {
+				t.Errorf("whoever acts at providers takes a message back: %v", err)
+			}
+			if err := h.RetryWebhook(t.Context(), e.ID, m.ID, entry); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -356,8 +370,9 @@ func TestGone(t *testing.T) {
 		if err := h.SwitchEndpoint(t.Context(), e.ID, true, false, operator, now()); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "what it missed", func() bool { return len(r.took()) == 1 })
-		if got := r.took()[0]; got.Type != "booking.canceled" || len(r.all()) != 2 {
+		// What met the 410 is not lost either.
+		eventually(t, "what it missed", func() bool { return len(r.took()) == 2 })
+		if got := r.took(); got[0].Type != "booking.active" || got[1].Type != "booking.canceled" || len(r.all()) != 3 {
 			t.Errorf("told is %+v", r.all())
 		}
 		if err := h.SwitchEndpoint(t.Context(), e.ID, false, false, operator, now()); err != nil {
@@ -368,7 +383,7 @@ func TestGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.Apply(t, bt.New(bt.Calendly, booking.KindCreated, "c", 4, bt.When("11:00", "12:00")))
-		eventually(t, "what came after", func() bool { return len(r.took()) == 2 })
+		eventually(t, "what came after", func() bool { return len(r.took()) == 3 })
 		if got := h.log(t, e.ID); len(got) != 3 {
 			t.Errorf("the log has %d messages", len(got))
 		}
@@ -487,4 +502,103 @@ func TestTest(t *testing.T) {
 			t.Errorf("told is %+v", got)
 		}
 	})
+}
+
+// When a message is sent again, in the time of a clock on the wall: by the schedule, and
+// later where the endpoint asks for it.
+func TestSchedule(t *testing.T) {
+	t.Parallel()
+	h := &house{Bench: storetest.NewBench(t, migratetest.SQLite(t))}
+	type asks struct {
+		header      http.Header
+		least, most time.Duration
+	}
+	all := map[string]asks{
+		"nothing":      {nil, 5 * time.Second, 6 * time.Second},
+		"nonsense":     {http.Header{"Retry-After": {"soon"}}, 5 * time.Second, 6 * time.Second},
+		"a second":     {http.Header{"Retry-After": {"1"}}, 5 * time.Second, 6 * time.Second},
+		"two hours":    {http.Header{"Retry-After": {"7200"}}, 2 * time.Hour, 2*time.Hour + 13*time.Minute},
+		"a month":      {http.Header{"Retry-After": {"2592000"}}, 24 * time.Hour, 27 * time.Hour},
+		"for ever":     {http.Header{"Retry-After": {"92233720368547758"}}, 24 * time.Hour, 27 * time.Hour},
+		"a date":       {http.Header{"Date": {"Mon, 30 Nov 2026 10:00:00 GMT"}, "Retry-After": {"Mon, 30 Nov 2026 11:00:00 GMT"}}, time.Hour, 67 * time.Minute},
+		"what is left": {http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {"3000"}}, 5 * time.Second, 6 * time.Second},
+	}
+	var hosts []string
+	ids := map[string]uuid.UUID{}
+	for name, a := range all {
+		r := newReceiver(t)
+		r.answers(func(w http.ResponseWriter, _ message, _ int) int {
+			for k, v := range a.header {
+				w.Header()[k] = v
+			}
+			return http.StatusInternalServerError
+		})
+		ids[name], hosts = h.add(t, r).ID, append(hosts, host(r))
+	}
+	h.Apply(t, bt.New(bt.Calendly, booking.KindCreated, "a", 1, bt.When("09:00", "10:00")))
+	run(t, dispatcherAt(t, 1, h.Store, hosts...))
+	for name, a := range all {
+		eventually(t, name, func() bool { l := h.log(t, ids[name]); return len(l) == 1 && l[0].Status == booking.EffectFailed })
+		m := h.log(t, ids[name])[0]
+		tries, err := h.Attempts(t.Context(), []uuid.UUID{m.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wait := m.DueAt.Sub(tries[m.ID][0].At); wait < a.least || wait > a.most {
+			t.Errorf("%s: sent again after %s, want %s to %s", name, wait, a.least, a.most)
+		}
+	}
+}
+
+// What breaks HTTP, and what is said to whom people are told of, is kept and logged in
+// words of ours: it may repeat the URL, which is a secret, or a person.
+func TestNothingIsRepeated(t *testing.T) {
+	t.Parallel()
+	h := &house{Bench: storetest.NewBench(t, migratetest.SQLite(t))}
+	echo, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = echo.Close() })
+	go func() {
+		for {
+			c, err := echo.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				b := make([]byte, 4096)
+				n, _ := c.Read(b)
+				_, _ = c.Write(b[:n])
+			}()
+		}
+	}()
+	people := newReceiver(t)
+	people.answers(func(w http.ResponseWriter, m message, _ int) int {
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, m.Body)
+		return 0
+	})
+	raw := &receiver{Server: &httptest.Server{URL: "http://" + echo.Addr().String()}}
+	ids := []uuid.UUID{h.add(t, raw).ID, h.add(t, people, func(e *booking.Endpoint) { e.People = true }).ID}
+	var log strings.Builder
+	d := dispatcherAt(t, 1, h.Store, echo.Addr().String(), host(people))
+	h.Apply(t, bt.New(bt.Calendly, booking.KindCreated, "a", 1, bt.When("09:00", "10:00"), bt.For("dewi")))
+	run(t, d)
+	for _, id := range ids {
+		eventually(t, "a refusal", func() bool {
+			l := h.log(t, id)
+			return len(l) == 1 && l[0].Attempts > 0 && l[0].Status == booking.EffectFailed
+		})
+		m := h.log(t, id)[0]
+		tries, err := h.Attempts(t.Context(), []uuid.UUID{m.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(&log, m.Error, tries[m.ID][0].Error, tries[m.ID][0].Answer)
+	}
+	if strings.Contains(log.String(), "planted") || strings.Contains(strings.ToLower(log.String()), "dewi") {
+		t.Errorf("kept is %s", log.String())
+	}
 }

@@ -117,19 +117,18 @@ func (s *Sender) post(ctx context.Context, to booking.Endpoint, e booking.Effect
 	}
 	answer, err := s.client.Do(r)
 	if err != nil {
-		return fmt.Errorf("no answer: %w", providers.CauseOf(err))
+		return fmt.Errorf("no answer: %w", providers.PlainCause(err))
 	}
 	defer func() { _ = answer.Body.Close() }() // it was only read
 	a.Status = answer.StatusCode
-	said, err := io.ReadAll(io.LimitReader(answer.Body, keptAnswer))
 	if answer.StatusCode/100 == 2 {
-		if err != nil {
-			return fmt.Errorf("the answer broke off: %w", providers.CauseOf(err))
-		}
-		return nil
+		return nil // it said so, whatever else it was about to say
 	}
-	a.Answer = strings.ToValidUTF8(string(said), "")
-	a.RetryAfter, _ = providers.RetryAfter(answer.Header)
+	if !to.People { // whoever was told of people may repeat it
+		said, _ := io.ReadAll(io.LimitReader(answer.Body, keptAnswer)) // as much as came
+		a.Answer = strings.ToValidUTF8(string(said), "")
+	}
+	a.RetryAfter = providers.RetryAfterOf(answer.Header)
 	a.Cause = booking.AttemptRefused
 	if answer.StatusCode/100 == 3 {
 		a.Cause = booking.AttemptRedirected

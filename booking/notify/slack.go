@@ -45,12 +45,12 @@ func (t *Teller) slack(ctx context.Context, address string, text Text, n booking
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := t.o.Client.Do(req)
 	if err != nil {
-		return fmt.Errorf("notify: %w", providers.CauseOf(err))
+		return fmt.Errorf("notify: %w", providers.PlainCause(err))
 	}
 	defer func() { _ = resp.Body.Close() }()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return fmt.Errorf("notify: %w", providers.CauseOf(err))
+		return fmt.Errorf("notify: %w", providers.PlainCause(err))
 	}
 	failed := &providers.AnswerError{Status: resp.StatusCode, Message: short(answer)}
 	switch {

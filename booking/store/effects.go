@@ -133,18 +133,34 @@ func (s *Store) wakeLanes(tx *gorm.DB, lanes ...booking.Lane) error {
 }
 
 // RetryEffect has an effect that failed or was given up tried again now, with the
-// entry that tells of it in the same transaction. What an endpoint was told is told
-// again too. One that is done otherwise, or in hand, is booking.ErrNothingToRetry.
+// entry that tells of it in the same transaction. One that is done, in hand, or tells an
+// endpoint is booking.ErrNothingToRetry.
 func (s *Store) RetryEffect(ctx context.Context, id uuid.UUID, e access.Entry) (booking.Effect, error) {
-	var out booking.Effect
-	err := s.inTx(ctx, func(tx *gorm.DB) error {
-		effect, err := firstEffect(tx.Where("id = ?", id))
-		if err != nil {
-			return err
-		}
+	return s.retry(ctx, s.reader(ctx).Where("kind <> ?", booking.EffectWebhook), id, "status IN ('failed', 'dead')", e)
+}
+
+// RetryWebhook has a message of an endpoint sent again now, also one that got through.
+func (s *Store) RetryWebhook(ctx context.Context, endpoint, id uuid.UUID, e access.Entry) error {
+	of := s.reader(ctx).Where("kind = ? AND target = ?", booking.EffectWebhook, booking.EndpointTarget(endpoint))
+	_, err := s.retry(ctx, of, id, "status IN ('failed', 'dead', 'done')", e)
+	return err
+}
+
+// retry has an effect among some tried again that is in a state.
+func (s *Store) retry(ctx context.Context, of *gorm.DB, id uuid.UUID, state string, e access.Entry) (booking.Effect, error) {
+	if _, err := s.oneEffect(ctx, id); err != nil {
+		return booking.Effect{}, err
+	}
+	effect, err := firstEffect(of.Where("id = ?", id))
+	if errors.Is(err, booking.ErrNotFound) {
+		return effect, booking.ErrNothingToRetry
+	}
+	if err != nil {
+		return effect, classify(err)
+	}
+	err = s.inTx(ctx, func(tx *gorm.DB) error {
 		res := tx.Exec(`UPDATE effects SET status = ?, due_at = ?, claimed_until = NULL, done_at = NULL, attempts_before = attempts
-			WHERE id = ? AND (status IN ('failed', 'dead') OR status = 'done' AND kind = ?) AND (claimed_until IS NULL OR claimed_until <= ?)`,
-			booking.EffectPending, at(e.At), id, booking.EffectWebhook, at(e.At))
+			WHERE id = ? AND `+state+` AND (claimed_until IS NULL OR claimed_until <= ?)`, booking.EffectPending, at(e.At), id, at(e.At))
 		if err := oneRow(res, booking.ErrNothingToRetry); err != nil {
 			return err
 		}
@@ -156,20 +172,27 @@ func (s *Store) RetryEffect(ctx context.Context, id uuid.UUID, e access.Entry) (
 		if err := s.wakeLanes(tx, effect.Lane); err != nil {
 			return err
 		}
-		out, err = firstEffect(tx.Where("id = ?", id))
+		var err error
+		effect, err = firstEffect(tx.Where("id = ?", id))
 		return err
 	})
-	return out, cancelError(err)
+	return effect, cancelError(err)
 }
 
-// effectSubject is what an entry about an effect is about: the booking or, of what is
-// about none, whoever is told.
+// oneEffect is one of any kind, or booking.ErrNotFound.
+func (s *Store) oneEffect(ctx context.Context, id uuid.UUID) (booking.Effect, error) {
+	e, err := firstEffect(s.reader(ctx).Where("id = ?", id))
+	return e, classify(err)
+}
+
+// effectSubject is what an entry about an effect is about: the other system that is
+// told, the booking, or whoever is told of an alert.
 func effectSubject(e booking.Effect) string {
-	if e.BookingID != uuid.Nil {
-		return bookingSubject(e.BookingID)
-	}
 	if _, endpoint := booking.EndpointOf(e.Target); endpoint {
 		return e.Target
+	}
+	if e.BookingID != uuid.Nil {
+		return bookingSubject(e.BookingID)
 	}
 	return "recipient:" + e.Target
 }
@@ -184,10 +207,11 @@ func (s *Store) Effects(ctx context.Context, bookingID uuid.UUID) ([]booking.Eff
 	return rowsOf(rows, effectRow.toDomain), nil
 }
 
-// UndoneEffects counts those that are not done or withdrawn, by kind and status.
+// UndoneEffects counts those that are not done or withdrawn, by kind and status. A test
+// that failed was for whoever asked for it.
 func (s *Store) UndoneEffects(ctx context.Context) ([]booking.EffectCount, error) {
 	var out []booking.EffectCount
-	err := s.reader(ctx).Table("effects").Where("status NOT IN ('done', 'withdrawn')").Select("kind, status, count(*) AS count").
+	err := s.reader(ctx).Table("effects").Where("status NOT IN ('done', 'withdrawn') AND event <> ?", booking.EventTest).Select("kind, status, count(*) AS count").
 		Group("kind, status").Find(&out).Error
 	return out, classify(err)
 }

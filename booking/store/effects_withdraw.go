@@ -25,7 +25,7 @@ func (s *Store) WithdrawEffect(ctx context.Context, id uuid.UUID, e access.Entry
 		if err != nil {
 			return err
 		}
-		if !effect.Status.Open() {
+		if !effect.Status.Open() || effect.Kind == booking.EffectWebhook {
 			return booking.ErrNothingToWithdraw
 		}
 		if err := s.withdraw(tx, effect, "asked for", e); err != nil {

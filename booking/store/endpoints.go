@@ -144,8 +144,8 @@ func (s *Store) AddEndpoint(ctx context.Context, e booking.Endpoint, by access.B
 		if err := tx.Table("endpoints").Where("removed_at IS NULL").Count(&others).Error; err != nil {
 			return err
 		}
-		if err := e.Check(int(others)); err != nil {
-			return err
+		if others >= booking.MaxEndpoints {
+			return booking.ErrManyEndpoints
 		}
 		if err := tx.Table("ledger").Where("id = 1").Pluck("seq", &e.Cursor).Error; err != nil {
 			return err
@@ -185,6 +185,10 @@ func (s *Store) RemoveEndpoint(ctx context.Context, id uuid.UUID, by access.By, 
 	return s.inTx(ctx, func(tx *gorm.DB) error {
 		columns := map[string]any{"removed_at": at(now), "url": []byte{}, "secret": []byte{}, "old_secret": nil}
 		if err := s.changeEndpoint(tx, id, columns, access.DidRemoveEndpoint, nil, by, now, ""); err != nil {
+			return err
+		}
+		// Nobody is to see to what was given up, either.
+		if err := tx.Exec("UPDATE effects SET status = ?, done_at = ? WHERE target = ? AND status = 'dead'", booking.EffectWithdrawn, at(now), booking.EndpointTarget(id)).Error; err != nil {
 			return err
 		}
 		return withdrawWebhooks(tx, id, now)

@@ -403,9 +403,6 @@ func (e *erasure) eraseEffects(ctx context.Context) error {
 		ids[i] = b.ID
 	}
 	for part := range slices.Chunk(ids, rekeyBatch) {
-		if err := e.eraseAnswers(ctx, part); err != nil {
-			return err
-		}
 		of := func(tx *gorm.DB) *gorm.DB {
 			return tx.Table("effects").Where("booking_id IN ? AND payload IS NOT NULL", part)
 		}
@@ -430,17 +427,6 @@ func (e *erasure) eraseEffects(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// eraseAnswers empties what other systems said when they refused to be told of
-// bookings: it may repeat what they were told.
-func (e *erasure) eraseAnswers(ctx context.Context, bookings []uuid.UUID) error {
-	if e.dry {
-		return nil
-	}
-	return e.inTx(ctx, func(tx *gorm.DB) error {
-		return tx.Exec("UPDATE effect_attempts SET answer = NULL WHERE answer IS NOT NULL AND effect_id IN (SELECT id FROM effects WHERE booking_id IN ?)", bookings).Error
-	})
 }
 
 func (e *erasure) end(ctx context.Context, by access.By, now time.Time) error {

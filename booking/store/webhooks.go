@@ -161,7 +161,7 @@ func (s *Store) askConnectionWebhooks(tx *gorm.DB, step booking.AlertStep, now t
 	var out []booking.Effect
 	for _, e := range all {
 		hears := e.Hears(event, step.Resources) || slices.Contains(told, e.Target()) && e.Hears(event, e.Resources)
-		if e.Off == "" && hears {
+		if hears { // one that is off is told once it is on again
 			out = append(out, e.WebhookOfConnection(event, action, connection, payload, now))
 		}
 	}
@@ -191,9 +191,11 @@ func (s *Store) ClaimWebhooks(ctx context.Context, endpoint uuid.UUID, n int, no
 	err = s.inTx(ctx, func(tx *gorm.DB) error {
 		out = nil
 		for _, r := range rows {
+			// Nothing of an endpoint that was switched off a moment ago.
 			res := tx.Exec(`UPDATE effects SET claimed_until = ?, attempts = attempts + 1
-				WHERE id = ? AND attempts = ? AND status IN ('pending', 'failed') AND (claimed_until IS NULL OR claimed_until <= ?)`,
-				at(until), r.Row.ID, r.Row.Attempts, at(now))
+				WHERE id = ? AND attempts = ? AND status IN ('pending', 'failed') AND (claimed_until IS NULL OR claimed_until <= ?)
+				AND EXISTS (SELECT 1 FROM endpoints WHERE id = ? AND off = '' AND removed_at IS NULL)`,
+				at(until), r.Row.ID, r.Row.Attempts, at(now), endpoint)
 			if res.Error != nil {
 				return res.Error
 			}
@@ -281,6 +283,13 @@ func endpointAfter(tx *gorm.DB, id uuid.UUID, a booking.Attempt) (booking.Endpoi
 	after := before.After(a)
 	if after.Off == before.Off && (after.FailingSince == nil) == (before.FailingSince == nil) {
 		return "", nil
+	}
+	if after.FailingSince == nil {
+		// It is back: what waits for its next try goes out now.
+		err := tx.Exec("UPDATE effects SET due_at = ? WHERE target = ? AND status = 'failed'", at(a.At), booking.EndpointTarget(id)).Error
+		if err != nil {
+			return "", err
+		}
 	}
 	err := tx.Table("endpoints").Where("id = ? AND removed_at IS NULL", id).
 		Updates(map[string]any{"failing_since": atPtr(after.FailingSince), "off": after.Off, "off_at": atPtr(after.OffAt)}).Error

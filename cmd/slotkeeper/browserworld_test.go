@@ -109,7 +109,7 @@ func (w *world) tellsOthers(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"Customer database", "Door"} {
 		var made endpointJSON
-		decode(t, w.run(t, "endpoints", "add", "--name", name, "--url", "http://127.0.0.1:9/hooks/slotkeeper", "--event", "booking.active", "--event", "booking.canceled"), &made)
+		decode(t, w.run(t, "endpoints", "add", "--name", name, "--url", "https://127.0.0.1:9/hooks/slotkeeper", "--event", "booking.active", "--event", "booking.canceled"), &made)
 		if _, err := w.try(t, "", "endpoints", "test", made.ID.String()); err == nil {
 			t.Errorf("the %s takes a test", name)
 		}

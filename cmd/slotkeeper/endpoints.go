@@ -115,6 +115,9 @@ func (c *cli) endpointsAdd() *cobra.Command {
 			}
 			e.Resources = append(e.Resources, id)
 		}
+		if err := e.Check(c.cfg.private.Allows); err != nil {
+			return err
+		}
 		return c.withExisting(cmd.Context(), func(inst *installation) error {
 			err := inst.store.AddEndpoint(cmd.Context(), e, access.System)
 			if errors.Is(err, booking.ErrNotFound) {

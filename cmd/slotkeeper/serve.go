@@ -95,7 +95,7 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 	live := web.NewLive(inst.store, log)
 	unproven := web.NewUnproven(inst.store, c.now, log)
 	handler, err := web.New(web.Deps{
-		Log: log, Now: c.now, Records: inst.store, Accounts: inst.accounts, Intake: e.intake, Effects: inst.store, Resources: inst.store, Overlaps: inst.store, Replays: e.replays, Alerts: inst.store, Trier: teller, Eraser: inst.store, Endpoints: inst.store, Tester: told, Feeds: inst.feeds(), Revisions: inst.store.Revisions, Metrics: metrics, Live: live, Unproven: unproven,
+		Log: log, Now: c.now, Records: inst.store, Accounts: inst.accounts, Intake: e.intake, Effects: inst.store, Resources: inst.store, Overlaps: inst.store, Replays: e.replays, Alerts: inst.store, Trier: teller, Eraser: inst.store, Endpoints: inst.store, Tester: told, PrivateHosts: c.cfg.private.Allows, Feeds: inst.feeds(), Revisions: inst.store.Revisions, Metrics: metrics, Live: live, Unproven: unproven,
 		Connect: e.accounts, Senders: inst.store, Forms: e.forms, FormsKept: c.cfg.keep.Bodies,
 		Providers: e.adapters, EmailKey: inst.emailKey, Sessions: sessions, PublicURL: c.cfg.publicURL,
 		TrustedProxies: c.cfg.proxies, Zone: c.zone, Version: version(), MetricsElsewhere: c.cfg.AdminListen != "",
