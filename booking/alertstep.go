@@ -22,7 +22,7 @@ func (a Alert) Calm() time.Duration {
 	switch {
 	case a.Returns > 0:
 		return calmReturned
-	case a.Kind == TroubleConflict, a.Kind == TroubleConflicts:
+	case a.Kind == TroubleConflict, a.Kind == TroubleConflicts, a.Kind == TroubleEndpoint && a.Detail != "":
 		return 0
 	}
 	return calmFor

@@ -194,6 +194,14 @@ type webhookRow struct {
 	Waiting bool   // it is not sent while the endpoint is off
 }
 
+// Why is what became of the last try, in words; "" of one that got through.
+func (r webhookRow) Why() string {
+	if len(r.Tries) == 0 {
+		return ""
+	}
+	return r.Tries[len(r.Tries)-1].Why
+}
+
 func (s *server) endpointPage(c echo.Context) error {
 	id, err := parseID(c.Param("id"))
 	if err != nil {

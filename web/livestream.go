@@ -21,7 +21,8 @@ import (
 const (
 	liveRoute = "/live"
 	// liveCheck is how often a stream looks whether its viewer is still signed in.
-	// It writes something then, too, so that proxies do not take it for dead.
+	// It says that it is alive then, too, so that proxies do not take it for dead, and
+	// pages notice when it is: they wait three times as long.
 	liveCheck = 10 * time.Second
 	// liveWrite is how long a browser may take what is written to it.
 	liveWrite = 10 * time.Second
@@ -103,7 +104,7 @@ func (s *server) follow(c echo.Context, w *watch, out *eventStream) {
 		case <-check.C:
 			// While the session cannot be read nobody is signed out, nor told anything.
 			over, _ := s.ends(c, newGlance(), out)
-			if over || out.write(":\n\n") != nil {
+			if over || out.send("alive", 0, struct{}{}) != nil {
 				return
 			}
 		}

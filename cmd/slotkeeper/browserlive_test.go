@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"syscall"
 	"testing"
 	"time"
 
@@ -86,4 +87,10 @@ func TestBrowserLivesThroughARestart(t *testing.T) {
 	other.waits(fmt.Sprintf(`document.querySelector(".grid").innerText.includes("Visit b-%d")`, desk.n))
 	// It says so once.
 	b.waits(`document.getElementById("live-lost").hidden`)
+
+	// One that hangs breaks nothing off: it falls silent, and that is noticed too.
+	must(t, s.cmd.Process.Signal(syscall.SIGSTOP))
+	b.waits(fmt.Sprintf(says, "lost"))
+	must(t, s.cmd.Process.Signal(syscall.SIGCONT))
+	b.waits(fmt.Sprintf(says, "back"))
 }

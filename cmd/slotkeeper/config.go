@@ -94,7 +94,7 @@ func (c *config) bind(f *pflag.FlagSet, getenv func(string) string) {
 	f.IntVar(&c.MaxSet, "max-set", c.number("MAX_SET", env("MAX_SET", ""), intake.DefaultMaxSet), "most deliveries in one transaction; 1 turns sets off (SLOTKEEPER_MAX_SET)")
 	f.DurationVar(&c.CalendlyTolerance, "calendly-tolerance", c.duration("CALENDLY_TOLERANCE", env("CALENDLY_TOLERANCE", ""), calendly.DefaultTolerance),
 		"how old a Calendly signature may be (SLOTKEEPER_CALENDLY_TOLERANCE)")
-	f.StringVar(&c.AllowPrivateHosts, "allow-private-hosts", env("ALLOW_PRIVATE_HOSTS", ""), "hosts that calls to providers' APIs may reach on private networks (SLOTKEEPER_ALLOW_PRIVATE_HOSTS)")
+	f.StringVar(&c.AllowPrivateHosts, "allow-private-hosts", env("ALLOW_PRIVATE_HOSTS", ""), "hosts that calls to providers' APIs and webhooks may reach on private networks (SLOTKEEPER_ALLOW_PRIVATE_HOSTS)")
 	f.IntVar(&c.Tempo, "tempo", c.number("TEMPO", env("TEMPO", ""), 1), "how many times faster the providers' limits and our retries run; for tests (SLOTKEEPER_TEMPO)")
 	f.StringVar(&c.CalendlyApp.ID, "calendly-client-id", env("CALENDLY_CLIENT_ID", ""), "this installation's OAuth app at Calendly (SLOTKEEPER_CALENDLY_CLIENT_ID)")
 	f.StringVar(&c.CalendlyApp.Base, "calendly-auth-url", env("CALENDLY_AUTH_URL", ""), "where Calendly authorises, if not at its own host (SLOTKEEPER_CALENDLY_AUTH_URL)")

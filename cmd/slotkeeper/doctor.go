@@ -119,6 +119,7 @@ func (d *doctor) examine(ctx context.Context) {
 func (d *doctor) opened(ctx context.Context, db *store.Diagnosis, v *vault.Vault) {
 	err := d.withoutMigrating(ctx, v, func(inst *installation) error {
 		d.add(d.retention(ctx, inst))
+		d.add(d.endpoints(ctx, inst)...)
 		return d.withEngine(ctx, inst, func(e *engine) error {
 			return d.connections(ctx, db, inst, e.accounts)
 		})

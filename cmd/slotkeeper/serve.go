@@ -57,6 +57,8 @@ const (
 	idleTimeout     = 2 * time.Minute
 	maxHeader       = 64 << 10
 	shutdownTimeout = 25 * time.Second
+	// chatTimeout is how long a chat has to take an alert.
+	chatTimeout = 20 * time.Second
 	// answerTimeout is how long a request that was begun has at the end. It is longer
 	// than a webhook may take to be committed, alone after its set failed, and leaves
 	// time for the work under way; whoever has only half asked by then is cut off.
@@ -80,7 +82,9 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 	}
 	teller := notify.New(notify.Options{
 		Store: inst.store, Words: texts.Text, Sample: texts.Sample, Mail: c.cfg.mail, PublicURL: c.cfg.publicURL,
-		Client: providers.NewClient(providers.Outbound{Allowed: c.cfg.private, Tempo: providers.Tempo(c.cfg.Tempo), Now: c.now}),
+		// Not the providers' client: there one chat that is asked too much would pause all
+		// that are on its host.
+		Client: providers.NewPoster(providers.Outbound{Allowed: c.cfg.private, Tempo: providers.Tempo(c.cfg.Tempo)}, chatTimeout),
 	})
 	//nolint:contextcheck // a set's context is its own: a client that leaves cancels nobody
 	e, err := c.newEngine(inst, log, intake.Options{Observe: observe(metrics)}, work.EffectOptions{Tell: teller.Tell, Observe: metrics.EffectTried})

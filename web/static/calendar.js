@@ -15,7 +15,10 @@
 
   // Filters are folded away where they would fill the screen.
   const filters = document.querySelector(".filterbox");
-  if (filters && matchMedia("(max-width: 56rem)").matches) filters.open = false;
+  const narrow = matchMedia("(max-width: 56rem)");
+  const fold = () => { if (filters) filters.open = !narrow.matches; };
+  if (narrow.matches) fold();
+  narrow.addEventListener("change", fold); // a tablet that is turned
 
   // The line that says what time it is.
   const moveNow = () => {

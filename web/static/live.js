@@ -116,12 +116,26 @@
     };
     const open = () => {
       source = new EventSource("/live");
+      let silence = 0;
       const again = (least, spread) => {
+        clearTimeout(silence);
         source.close();
         setTimeout(open, least + Math.random() * spread);
       };
+      // A server that hangs breaks nothing off: it only falls silent, though it says
+      // every ten seconds that it is there.
+      const alive = () => {
+        clearTimeout(silence);
+        silence = setTimeout(() => {
+          if (state !== "over") all("lost");
+          again(2000, 2000);
+        }, 31000);
+      };
+      alive();
+      source.addEventListener("alive", alive);
       source.addEventListener("news", (event) => {
         refusals = 0;
+        alive();
         all("");
         const news = JSON.parse(event.data);
         others?.postMessage(news);
