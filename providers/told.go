@@ -79,7 +79,7 @@ func askedFor(h http.Header, name string) (time.Duration, bool) {
 	const most = 1 << 31
 	text := strings.TrimSpace(h.Get(name))
 	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
-		return time.Duration(min(n, most)) * time.Second, true //nolint:gosec // bounded
+		return time.Duration(min(n, most)) * time.Second, true
 	}
 	until, err := http.ParseTime(text)
 	sent, sentErr := http.ParseTime(h.Get("Date"))

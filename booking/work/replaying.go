@@ -17,7 +17,7 @@ import (
 const (
 	// replaySet lets acknowledgements slip in between, and bounds what is in memory:
 	// no more than so many bodies.
-	replaySet = 16
+	replaySet = 4
 	// replayHold is how long a replay is its holder's without a word of him. A set
 	// may take seconds, and its members one by one again as long.
 	replayHold      = time.Minute
