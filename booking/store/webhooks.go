@@ -284,13 +284,6 @@ func endpointAfter(tx *gorm.DB, id uuid.UUID, a booking.Attempt) (booking.Endpoi
 	if after.Off == before.Off && (after.FailingSince == nil) == (before.FailingSince == nil) {
 		return "", nil
 	}
-	if after.FailingSince == nil {
-		// It is back: what waits for its next try goes out now.
-		err := tx.Exec("UPDATE effects SET due_at = ? WHERE target = ? AND status = 'failed'", at(a.At), booking.EndpointTarget(id)).Error
-		if err != nil {
-			return "", err
-		}
-	}
 	err := tx.Table("endpoints").Where("id = ? AND removed_at IS NULL", id).
 		Updates(map[string]any{"failing_since": atPtr(after.FailingSince), "off": after.Off, "off_at": atPtr(after.OffAt)}).Error
 	if after.Off == before.Off {

@@ -97,7 +97,7 @@ func TestComparisonTellsWhatItFound(t *testing.T) {
 		if strings.Contains(rows, link) != is || is && !strings.Contains(page, link) {
 			t.Errorf("what was found is listed otherwise: %s, %t", b.ExternalID, is)
 		}
-		if is && !strings.Contains(who.page(t, "/bookings/"+b.ID.String()), "reconciliation") {
+		if is && !strings.Contains(who.page(t, "/bookings/"+b.ID.String()), "comparison") {
 			t.Errorf("the page of %s does not say that it was found", b.ExternalID)
 		}
 	}
