@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -117,11 +116,6 @@ func (s *Store) keepEffects(tx *gorm.DB, effects []booking.Effect) error {
 }
 
 func (s *Store) wakeLanes(tx *gorm.DB, lanes ...booking.Lane) error {
-	// Endpoints' messages are looked for, not waited for.
-	lanes = slices.DeleteFunc(lanes, func(l booking.Lane) bool {
-		_, endpoint := booking.EndpointOf(l.Target)
-		return endpoint
-	})
 	if s.wake == nil || len(lanes) == 0 {
 		return nil
 	}
@@ -169,8 +163,10 @@ func (s *Store) retry(ctx context.Context, of *gorm.DB, id uuid.UUID, state stri
 		if err := appendAdminLog(tx, e); err != nil {
 			return err
 		}
-		if err := s.wakeLanes(tx, effect.Lane); err != nil {
-			return err
+		if effect.Kind != booking.EffectWebhook { // endpoints' messages are looked for
+			if err := s.wakeLanes(tx, effect.Lane); err != nil {
+				return err
+			}
 		}
 		var err error
 		effect, err = firstEffect(tx.Where("id = ?", id))

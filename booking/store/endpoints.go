@@ -188,18 +188,15 @@ func (s *Store) RemoveEndpoint(ctx context.Context, id uuid.UUID, by access.By, 
 			return err
 		}
 		// Nobody is to see to what was given up, either.
-		if err := tx.Exec("UPDATE effects SET status = ?, done_at = ? WHERE target = ? AND status = 'dead'", booking.EffectWithdrawn, at(now), booking.EndpointTarget(id)).Error; err != nil {
-			return err
-		}
-		return withdrawWebhooks(tx, id, now)
+		return withdrawWebhooks(tx, id, now, booking.EffectPending, booking.EffectFailed, booking.EffectDead)
 	})
 }
 
-// withdrawWebhooks takes back what an endpoint is still to be told. One that is being
+// withdrawWebhooks takes back an endpoint's messages of some states. One that is being
 // sent may get through all the same.
-func withdrawWebhooks(tx *gorm.DB, endpoint uuid.UUID, now time.Time) error {
-	return tx.Exec(`UPDATE effects SET status = ?, done_at = ?, claimed_until = NULL, payload = NULL WHERE target = ? AND status IN ('pending', 'failed')`,
-		booking.EffectWithdrawn, at(now), booking.EndpointTarget(endpoint)).Error
+func withdrawWebhooks(tx *gorm.DB, endpoint uuid.UUID, now time.Time, of ...booking.EffectStatus) error {
+	return tx.Exec(`UPDATE effects SET status = ?, done_at = ?, claimed_until = NULL, payload = NULL WHERE target = ? AND status IN ?`,
+		booking.EffectWithdrawn, at(now), booking.EndpointTarget(endpoint), of).Error
 }
 
 // SwitchEndpoint switches an endpoint off, or on again. One that is switched on is
@@ -212,7 +209,7 @@ func (s *Store) SwitchEndpoint(ctx context.Context, id uuid.UUID, on, skip bool,
 		}
 		columns := map[string]any{"off": "", "off_at": nil, "failing_since": nil}
 		if skip {
-			if err := withdrawWebhooks(tx, id, now); err != nil {
+			if err := withdrawWebhooks(tx, id, now, booking.EffectPending, booking.EffectFailed); err != nil {
 				return err
 			}
 			columns["told"] = gorm.Expr("(SELECT seq FROM ledger WHERE id = 1)")

@@ -12,7 +12,6 @@ import (
 
 	"slotkeeper/booking"
 	"slotkeeper/booking/access"
-	"slotkeeper/migrations"
 )
 
 // formsRow is a row of booking_forms: a booking's intake forms and notes.
@@ -178,15 +177,6 @@ func (s *Store) inBatches(ctx context.Context, between func(context.Context) err
 			return sum, err
 		}
 	}
-}
-
-// standInLine has a transaction stand in the writers' line. SQLite's have begun with
-// its lock.
-func standInLine(tx *gorm.DB, d migrations.Dialect) error {
-	if d != migrations.Postgres {
-		return nil
-	}
-	return tx.Exec("SELECT 1 FROM ledger WHERE id = 1 FOR UPDATE").Error
 }
 
 // forms removes those whose time is over, and those of connections that have them

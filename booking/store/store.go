@@ -110,6 +110,15 @@ func (s *Store) inTx(ctx context.Context, fn func(tx *gorm.DB) error) error {
 	return classify(s.write.WithContext(ctx).Transaction(fn))
 }
 
+// standInLine has a transaction stand in the writers' line. SQLite's have begun with
+// its lock.
+func standInLine(tx *gorm.DB, d migrations.Dialect) error {
+	if d != migrations.Postgres {
+		return nil
+	}
+	return tx.Exec("SELECT 1 FROM ledger WHERE id = 1 FOR UPDATE").Error
+}
+
 // reader starts a query outside of any transaction.
 func (s *Store) reader(ctx context.Context) *gorm.DB { return s.read.WithContext(ctx) }
 

@@ -25,21 +25,22 @@ const askedAtOnce = 200
 // two processes that do so at once one finds it done. It returns the cursor up to which
 // was asked, e's own when there was nothing new or enough is open already.
 func (s *Store) AskWebhooks(ctx context.Context, e booking.Endpoint, now time.Time) (cursor int64, err error) {
+	var rows []transitionRow
+	if err := s.reader(ctx).Where("seq > ?", e.Cursor).Order("seq").Limit(askedAtOnce).Find(&rows).Error; err != nil {
+		return e.Cursor, classify(err)
+	}
+	if len(rows) == 0 {
+		return e.Cursor, nil // mostly: nothing more is asked of the database then
+	}
 	var open int64
 	if err := s.reader(ctx).Table("effects").Where("target = ? AND "+openEffects, e.Target()).Count(&open).Error; err != nil {
 		return e.Cursor, classify(err)
 	}
-	room := min(askedAtOnce, booking.EndpointBacklog-int(open))
+	room := booking.EndpointBacklog - int(open)
 	if room <= 0 {
 		return e.Cursor, nil
 	}
-	var rows []transitionRow
-	if err := s.reader(ctx).Where("seq > ?", e.Cursor).Order("seq").Limit(room).Find(&rows).Error; err != nil {
-		return e.Cursor, classify(err)
-	}
-	if len(rows) == 0 {
-		return e.Cursor, nil
-	}
+	rows = rows[:min(room, len(rows))]
 	told, err := s.webhooksOf(ctx, e, rows, now)
 	if err != nil {
 		return e.Cursor, err
@@ -102,8 +103,7 @@ func (s *Store) webhooksOf(ctx context.Context, e booking.Endpoint, rows []trans
 // of a booking at one of its resources hears that it moved away, too.
 func (s *Store) placesOf(ctx context.Context, bookings []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
 	out := map[uuid.UUID][]uuid.UUID{}
-	slices.SortFunc(bookings, compareIDs)
-	for part := range slices.Chunk(slices.Compact(bookings), maxIn) {
+	for part := range slices.Chunk(distinctIDs(bookings), maxIn) {
 		var rows []struct{ ID, ResourceID uuid.UUID }
 		err := s.reader(ctx).Raw(`SELECT b.id, p.resource_id FROM bookings b JOIN session_resources p ON p.session_id = b.session_id WHERE b.id IN ?
 			UNION SELECT b.id, p.resource_id FROM bookings b JOIN slots p ON p.session_id = b.session_id WHERE b.id IN ?`, part, part).Scan(&rows).Error
@@ -124,8 +124,7 @@ func (s *Store) requestsOf(ctx context.Context, receipts []uuid.UUID) (map[uuid.
 		RequestID string
 	}
 	receipts = slices.DeleteFunc(receipts, func(id uuid.UUID) bool { return id == uuid.Nil })
-	slices.SortFunc(receipts, compareIDs)
-	rows, err := in[first](s.reader(ctx).Table("deliveries").Select("receipt_id, request_id").Where("action = 'first'").Session(fresh), "receipt_id", slices.Compact(receipts))
+	rows, err := in[first](s.reader(ctx).Table("deliveries").Select("receipt_id, request_id").Where("action = 'first'").Session(fresh), "receipt_id", distinctIDs(receipts))
 	if err != nil {
 		return nil, classify(err)
 	}
