@@ -227,6 +227,7 @@ func (b *browser) fits(width int64) {
 	}
 }
 
-// sideways names what is wider than the screen.
-const sideways = `[...document.querySelectorAll("main *, header *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1)
+// sideways names what is wider than the screen, but for what moves in a box of its own.
+const sideways = `[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1 &&
+		e.checkVisibility() && !e.closest(".board-scroll, details, .scroll"))
 	.slice(0, 4).map(e => e.outerHTML.slice(0, 160)).join("\n")`

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"slotkeeper/booking"
 	"slotkeeper/providers/apitest"
 )
 
@@ -53,9 +54,9 @@ func TestChangingConnections(t *testing.T) {
 	}
 
 	// An import is stopped, by whoever waits for it and by another.
-	l.Set(apitest.Slow, l.listPath())
+	l.Set(apitest.Hanging, l.listPath())
 	var out connectionItem
-	decode(t, l.run(t, connect...), &out)
+	decode(t, l.run(t, l.connectArgs(o.credentials(), "--subscribe")...), &out)
 	l.id, l.target = out.ID, out.WebhookURL
 	id := l.id.String()
 	waits := make(chan error, 1)
@@ -63,24 +64,25 @@ func TestChangingConnections(t *testing.T) {
 		_, err := l.try(t, "", "connections", "backfill", id, "--from", firstDay())
 		waits <- err
 	}()
-	asked := l.Count(l.listPath())
-	waitFor(t, "the import to be read", func() error {
-		if l.Count(l.listPath()) == asked {
-			return errors.New("it is not")
+	books := l.store(t)
+	waitFor(t, "the import to be under way", func() error {
+		open, err := books.OpenRuns(t.Context())
+		if err == nil && !slices.ContainsFunc(open, func(r booking.Run) bool { return r.Kind == booking.RunBackfill }) {
+			err = errors.New("it is not")
 		}
-		return nil
+		return err
 	})
 	var stopped []runItem
 	decode(t, l.run(t, "connections", "stop", id, "--json"), &stopped)
 	if !slices.ContainsFunc(stopped, func(r runItem) bool { return r.Kind == "backfill" && r.Status == "stopped" }) {
 		t.Errorf("stopped %+v", stopped)
 	}
+	l.Set(apitest.Healthy)
 	if err := <-waits; err == nil || !strings.Contains(err.Error(), "somebody stopped the run") {
 		t.Errorf("whoever waited was told %v", err)
 	}
 	refused("no connection", "connections", "stop", "0190a2b4-0000-7000-8000-000000000000")
 	refused("nothing is under way", "connections", "stop", id, "--run", "0190a2b4-0000-7000-8000-000000000000")
-	l.Set(apitest.Healthy)
 	l.run(t, "connections", "backfill", id, "--from", firstDay())
 	l.same(t)
 
@@ -100,7 +102,7 @@ func TestChangingConnections(t *testing.T) {
 // server removes what it leaves.
 func (l *life) killedAmidConnect(t *testing.T, connect []string) {
 	t.Helper()
-	l.Set(apitest.Slow, "/webhook_subscriptions")
+	l.Set(apitest.Hanging, "/webhook_subscriptions")
 	asked := l.Count("/webhook_subscriptions")
 	var complaint bytes.Buffer
 	cmd := exec.Command(binary, connect...)
