@@ -26,8 +26,8 @@ const (
 	mostFailures = 12
 
 	// setSize lets acknowledgements slip in between: none waits for more than this
-	// many bookings.
-	setSize = 16
+	// many bookings. Providers tell of a few a second; larger sets gain nothing.
+	setSize = 2
 	// distrust is how long a read is not believed that knows nothing of a cancel:
 	// Cal.com tells of it before it does it (facts, 2.11).
 	distrust      = time.Minute

@@ -99,10 +99,12 @@ func (in *Intake) Take(ctx context.Context, p booking.Post) (booking.Answer, err
 }
 
 // TakeSet has a set of reads applied in a transaction of their own, in the caller's
-// turn, so that deliveries slip in before and after. What cannot be applied comes
-// back as failed and is not kept: it will be read again. The error is
+// turn, so that deliveries slip in before and after, and rests then. What cannot be
+// applied comes back as failed and is not kept: it will be read again. The error is
 // booking.ErrUnavailable when nothing was stored.
 func (in *Intake) TakeSet(ctx context.Context, set []booking.Post) ([]booking.Answer, error) {
+	began := in.opts.Now()
+	defer func() { Rest(ctx, in.opts.Now().Sub(began)) }()
 	in.mu.RLock()
 	defer in.mu.RUnlock()
 	if in.closed {

@@ -11,18 +11,18 @@ import (
 	"github.com/google/uuid"
 
 	"slotkeeper/booking"
+	"slotkeeper/booking/intake"
 	"slotkeeper/providers"
 )
 
 const (
-	// replaySet lets acknowledgements slip in between, and bounds what is in memory:
-	// no more than so many bodies.
-	replaySet = 4
+	// replaySet bounds for how long whoever posts waits, and what is in memory: no
+	// more than so many bodies.
+	replaySet = 2
 	// replayHold is how long a replay is its holder's without a word of him. A set
 	// may take seconds, and its members one by one again as long.
 	replayHold      = time.Minute
 	leastReplayHold = 2 * time.Second // however fast a test lets time pass
-	longestRest     = 100 * time.Millisecond
 	replayTries     = 3
 	mostReplayFails = 5
 	releaseTimeout  = 10 * time.Second
@@ -91,26 +91,12 @@ func (rp *replaying) all(ctx context.Context) error {
 			if err := rp.set(ctx, set); err != nil {
 				return err
 			}
-			if err := rest(ctx, rp.opts.Now().Sub(began)); err != nil {
-				return err
-			}
+			intake.Rest(ctx, rp.opts.Now().Sub(began))
 		}
 		rp.found.At = end
 		if err := rp.save(ctx); err != nil || !more {
 			return err
 		}
-	}
-}
-
-// rest leaves the machine to those who post, for as long as a set took.
-func rest(ctx context.Context, took time.Duration) error {
-	timer := time.NewTimer(min(took, longestRest))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -138,9 +137,7 @@ func (b *bench) auditServer(ctx context.Context, kind, name string) (*server, er
 
 // connectSecond makes another connection and gives its id.
 func (b *bench) connectSecond(ctx context.Context, i installation) (string, error) {
-	cmd := exec.CommandContext(ctx, b.binary, "connect", "calcom", "--name", "Second") //nolint:gosec // G204: whoever measures names the program
-	cmd.Env = environment(i.dir, i.database, i.key, "127.0.0.1:0", 1)
-	out, err := output(cmd)
+	out, err := b.command(ctx, &i, "connect", "calcom", "--name", "Second")
 	if err != nil {
 		return "", err
 	}

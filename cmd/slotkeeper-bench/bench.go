@@ -41,6 +41,7 @@ func parts() []part {
 		{"reads", (*bench).reads},
 		{"audit", (*bench).audit},
 		{"replay", (*bench).replays},
+		{"import", (*bench).imports},
 		{"growth", (*bench).growth},
 	}
 }
@@ -142,16 +143,35 @@ func (b *bench) warm(ctx context.Context, s *server) error {
 // assertStored holds what was answered against what the database has: a rate of
 // deliveries that are not there would say nothing.
 func (b *bench) assertStored(ctx context.Context, s *server) error {
-	const count = "SELECT count(*) FROM deliveries"
-	var stored string
-	var err error
-	if s.database != "" {
-		stored, err = b.psql(ctx, s.database, "-c", count)
-	} else {
-		stored, err = queryEmbedded(ctx, s.file(), count)
-	}
+	stored, err := b.query(ctx, s, "SELECT count(*) FROM deliveries")
 	if err == nil && stored != strconv.FormatInt(s.answered, 10) {
 		err = fmt.Errorf("%d deliveries were answered, and %s are stored", s.answered, stored)
 	}
 	return err
+}
+
+// query is the one value that a statement finds in a server's database.
+func (b *bench) query(ctx context.Context, s *server, statement string) (string, error) {
+	if s.database != "" {
+		return b.psql(ctx, s.database, "-c", statement)
+	}
+	return queryEmbedded(ctx, s.file(), statement)
+}
+
+// until waits for something in the background to end.
+func (b *bench) until(ctx context.Context, longest time.Duration, what string, ended func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if over, err := ended(); err != nil || over {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the %s does not end: %w", what, ctx.Err())
+		case <-tick.C:
+		}
+	}
 }

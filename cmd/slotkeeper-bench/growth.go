@@ -103,15 +103,15 @@ func (b *bench) filled(ctx context.Context, name string, p past) (*server, error
 }
 
 // fresh is a server on an empty database. Without a name it is embedded.
-func (b *bench) fresh(ctx context.Context, name string) (*server, error) {
+func (b *bench) fresh(ctx context.Context, name string, more ...string) (*server, error) {
 	if name == "" {
-		return b.serve(ctx, "", maxSet)
+		return b.serve(ctx, "", maxSet, more...)
 	}
 	database, err := b.database(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return b.serve(ctx, database, maxSet)
+	return b.serve(ctx, database, maxSet, more...)
 }
 
 // end stops a server and removes what it worked on.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -96,9 +95,7 @@ func (b *bench) acks(ctx context.Context, s *server, p phase, r map[phase]figure
 
 // askReplay has the server replay everything, and returns the replay's id.
 func (b *bench) askReplay(ctx context.Context, s *server) (string, error) {
-	cmd := exec.CommandContext(ctx, b.binary, "replay", "--all", "--detach", "--json") //nolint:gosec // G204: whoever measures names the program
-	cmd.Env = environment(s.dir, s.database, s.key, "127.0.0.1:0", 1)
-	out, err := output(cmd)
+	out, err := b.command(ctx, &s.installation, "replay", "--all", "--detach", "--json")
 	if err != nil {
 		return "", err
 	}
@@ -112,33 +109,18 @@ func (b *bench) askReplay(ctx context.Context, s *server) (string, error) {
 }
 
 func (b *bench) replayField(ctx context.Context, s *server, id, column string) (string, error) {
-	query := "SELECT " + column + " FROM replays WHERE id = '" + id + "'"
-	if s.database != "" {
-		return b.psql(ctx, s.database, "-c", query)
-	}
-	return queryEmbedded(ctx, s.file(), query)
+	return b.query(ctx, s, "SELECT "+column+" FROM replays WHERE id = '"+id+"'")
 }
 
 // unchanged waits for a replay to end and holds it against what it must be: it met
 // everything, and everything stood.
 func (b *bench) unchanged(ctx context.Context, s *server, id string) error {
-	ctx, cancel := context.WithTimeout(ctx, replayWait)
-	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	err := b.until(ctx, replayWait, "replay", func() (bool, error) {
 		status, err := b.replayField(ctx, s, id, "status")
-		if err != nil {
-			return err
-		}
-		if status != "running" {
-			break
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the replay does not end: %w", ctx.Err())
-		case <-tick.C:
-		}
+		return status != "running", err
+	})
+	if err != nil {
+		return err
 	}
 	got, err := b.replayField(ctx, s, id,
 		"CASE WHEN status = 'done' AND looked = total AND looked = unchanged AND looked >= "+strconv.Itoa(b.replayed)+" THEN 'well' ELSE status || ' ' || looked || ' ' || unchanged END")

@@ -36,7 +36,8 @@ func phases() []phase {
 		}
 	}
 	for _, kind := range []string{postgresKind, sqliteKind} {
-		all = append(all, phase{kind + quietAcks, several}, phase{kind + replayAcks, several})
+		all = append(all, phase{kind + quietAcks, several}, phase{kind + replayAcks, several},
+			phase{kind + importQuiet, several}, phase{kind + importAcks, several})
 	}
 	for _, name := range []string{young, grown, embeddedYoung, embeddedGrown} {
 		all = append(all, phase{name, several})

@@ -38,6 +38,7 @@ type installation struct {
 	database   string // "" is the embedded one
 	key        []byte
 	connection connection
+	more       []string // settings of its own
 }
 
 const (
@@ -46,14 +47,21 @@ const (
 )
 
 // environment is an installation's own; what is set for the caller's is left out.
-func environment(dir, database string, key []byte, address string, maxSet int) []string {
-	return []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SLOTKEEPER_DATA_DIR=" + dir, "SLOTKEEPER_DATABASE_URL=" + database,
-		"SLOTKEEPER_SECRET_KEY=" + base64.StdEncoding.EncodeToString(key), "SLOTKEEPER_ADMIN_PASSWORD=" + password,
+func (i *installation) environment(address string, maxSet int) []string {
+	return append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + i.dir, "SLOTKEEPER_DATA_DIR=" + i.dir, "SLOTKEEPER_DATABASE_URL=" + i.database,
+		"SLOTKEEPER_SECRET_KEY=" + base64.StdEncoding.EncodeToString(i.key), "SLOTKEEPER_ADMIN_PASSWORD=" + password,
 		"SLOTKEEPER_LISTEN=" + address, "SLOTKEEPER_MAX_SET=" + strconv.Itoa(maxSet), "SLOTKEEPER_LOG_FORMAT=json",
 		// The past that is measured is years old.
 		"SLOTKEEPER_KEEP_BODIES=forever", "SLOTKEEPER_KEEP_DELIVERIES=forever", "SLOTKEEPER_KEEP_READS=forever", "SLOTKEEPER_KEEP_MESSAGES=forever",
-	}
+	}, i.more...)
+}
+
+// command runs the program on the installation and returns what it prints.
+func (b *bench) command(ctx context.Context, i *installation, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, b.binary, args...) //nolint:gosec // G204: whoever measures names the program
+	cmd.Env = i.environment("127.0.0.1:0", 1)
+	return output(cmd)
 }
 
 // connection is what the command connect prints.
@@ -65,15 +73,13 @@ type connection struct {
 
 // install migrates a database ("" is the embedded one) and makes a generic
 // connection in it.
-func (b *bench) install(ctx context.Context, database string) (installation, error) {
+func (b *bench) install(ctx context.Context, database string, more ...string) (installation, error) {
 	dir, err := os.MkdirTemp(b.dir, "data-")
 	if err != nil {
 		return installation{}, err
 	}
-	i := installation{dir: dir, database: database, key: vault.NewKey()}
-	cmd := exec.CommandContext(ctx, b.binary, "connect", "generic", "--name", "Benchmark") //nolint:gosec // G204: whoever measures names the program
-	cmd.Env = environment(dir, database, i.key, "127.0.0.1:0", 1)
-	out, err := output(cmd)
+	i := installation{dir: dir, database: database, key: vault.NewKey(), more: more}
+	out, err := b.command(ctx, &i, "connect", "generic", "--name", "Benchmark")
 	if err != nil {
 		return i, err
 	}
@@ -91,8 +97,8 @@ func (i *installation) remove() error { return os.RemoveAll(i.dir) }
 
 // serve starts a server on an empty database ("" is the embedded one) and makes
 // the people known that the load books.
-func (b *bench) serve(ctx context.Context, database string, maxSet int) (*server, error) {
-	i, err := b.install(ctx, database)
+func (b *bench) serve(ctx context.Context, database string, maxSet int, more ...string) (*server, error) {
+	i, err := b.install(ctx, database, more...)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +124,7 @@ func (b *bench) start(ctx context.Context, i installation, maxSet int) (*server,
 	if s.log, err = os.Create(filepath.Join(i.dir, "log")); err != nil {
 		return nil, err
 	}
-	s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = environment(i.dir, i.database, i.key, address, maxSet), s.log, s.log
+	s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = i.environment(address, maxSet), s.log, s.log
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}

@@ -58,6 +58,7 @@ func goals() []goal {
 	}
 	wayIn = append(wayIn, auditGoals()...)
 	wayIn = append(wayIn, replayGoals()...)
+	wayIn = append(wayIn, importGoals()...)
 	return append(wayIn,
 		atLeast("after the year to empty, PostgreSQL", 0.8, "", phase{grown, several}, phase{young, several}),
 		atLeast("after the year to empty, SQLite", 0.8, "", phase{embeddedGrown, several}, phase{embeddedYoung, several}))
