@@ -48,11 +48,10 @@ func (s *server) keepForms(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	keep := c.FormValue("keep") == "yes"
-	if keep && c.FormValue("understood") != "yes" {
-		return s.showConnection(c, http.StatusUnprocessableEntity, id, connectionPageView{
-			Errors: s.viewer(c).language.fieldErrors(&booking.InvalidError{Field: "understood"}),
-		})
+	keep, err := keepChoice(c.FormValue("keep"), c.FormValue("understood"))
+	var invalid *booking.InvalidError
+	if errors.As(err, &invalid) {
+		return s.showConnection(c, http.StatusUnprocessableEntity, id, connectionPageView{Errors: s.viewer(c).language.fieldErrors(invalid)})
 	}
 	// It is gone on with although whoever asked has left.
 	if _, err := s.Forms.KeepForms(context.WithoutCancel(c.Request().Context()), id, keep, s.by(c)); err != nil {
@@ -62,6 +61,20 @@ func (s *server) keepForms(c echo.Context) error {
 		return s.toConnection(c, id, doneFormsKept)
 	}
 	return s.toConnection(c, id, doneFormsDropped)
+}
+
+// keepChoice is what somebody chose. What says neither is refused: dropping cannot be
+// undone, and a form that came empty must not do it.
+func keepChoice(keep, understood string) (bool, error) {
+	switch {
+	case keep == "no":
+		return false, nil
+	case keep != "yes":
+		return false, &booking.InvalidError{Field: "keep", Detail: "is yes or no"}
+	case understood != "yes":
+		return false, &booking.InvalidError{Field: "understood", Detail: "is yes, once it is understood what is kept"}
+	}
+	return true, nil
 }
 
 // formsView is a booking's intake forms and notes on its page.

@@ -53,6 +53,15 @@ func TestKeepingForms(t *testing.T) {
 			wholesome(t, w.get(t, admin, path+"?done="+step.done, "Accept-Language", lang), lang)
 		}
 		has(t, step.done, w.get(t, operator, path).body, step.says)
+		// Only a choice changes what is kept: a form that comes empty does not drop it.
+		for _, form := range []url.Values{{}, {"keep": {""}}, {"keep": {"No"}}, {"understood": {"yes"}}} {
+			res := w.post(t, admin, action, form)
+			has(t, "no choice", res.body, "Nothing was changed", step.says)
+			if res.StatusCode != http.StatusUnprocessableEntity {
+				t.Errorf("%v: %d", form, res.StatusCode)
+			}
+			wholesome(t, res, "en")
+		}
 	}
 }
 

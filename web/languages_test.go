@@ -125,7 +125,7 @@ func TestMessagesAreUsed(t *testing.T) {
 	for _, field := range []string{
 		"username", "password", "timezone", "language", "message", "name", "zone", "into", "from", "identity", "resource", "connection_name", "day", "key", "user", "api_url", "account", "reason",
 		"first_weekday", "appearance", "role", "resources", "sees", "token_name", "scope",
-		"feed_name", "level", "status", "provider", "other", "to", "channel", "least", "alert_mail", "alert_slack", "endpoint_name", "endpoint_url", "endpoints", "event", "understood",
+		"feed_name", "level", "status", "provider", "other", "to", "channel", "least", "alert_mail", "alert_slack", "endpoint_name", "endpoint_url", "endpoints", "event", "understood", "keep",
 	} {
 		need("invalid."+field, "a form")
 	}
