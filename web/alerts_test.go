@@ -164,7 +164,8 @@ func TestAlertRecipients(t *testing.T) {
 		"a name":     {url.Values{"channel": {"mail"}, "address": {"A <a@x.example>\r\nBcc: b@x.example"}, "least": {"page"}, "language": {"en"}}, "one e-mail address"},
 		"a file":     {url.Values{"channel": {"slack"}, "address": {"file:///etc/passwd"}, "least": {"page"}, "language": {"en"}}, "beginning with https://"},
 		"no channel": {url.Values{"channel": {"pigeon"}, "address": {hook}, "least": {"page"}, "language": {"en"}}, "Choose how to tell"},
-		"no level":   {url.Values{"channel": {"slack"}, "address": {hook}, "least": {"panic"}, "language": {"en"}}, "Choose a level"},
+		"no level":   {url.Values{"channel": {"mail"}, "address": {"night@harbourclinic.example"}, "least": {"panic"}, "language": {"en"}}, `id="least-error">Choose a level`},
+		"no words":   {url.Values{"channel": {"mail"}, "address": {"night@harbourclinic.example"}, "least": {"page"}, "language": {"tlh"}}, `id="language-error">There are no texts`},
 	} {
 		before := len(w.alerts.recipients)
 		resp := w.post(t, who, "/settings/alerts", tt.form)
@@ -176,6 +177,9 @@ func TestAlertRecipients(t *testing.T) {
 		}
 		if resp.StatusCode != http.StatusUnprocessableEntity || len(w.alerts.recipients) != before || !strings.Contains(resp.body, tt.want) {
 			t.Errorf("%s: answered %d", name, resp.StatusCode)
+		}
+		if tt.form.Get("channel") == "mail" { // others give back the secret that was typed
+			wholesome(t, resp, "en")
 		}
 	}
 	page := says(t, w.get(t, who, "/settings/alerts"), "night@harbourclinic.example", "hooks.chat.example", "Emergency")
