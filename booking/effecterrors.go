@@ -84,6 +84,13 @@ var (
 	ErrBeingTried = errors.New("the cancel is being tried at the provider at this moment: look again in a moment")
 )
 
+// Why what came of a try of a message to an endpoint is not written: it was taken back
+// while it was being sent.
+var (
+	ErrEndpointRemoved = errors.New("its endpoint was removed")
+	ErrSkipped         = errors.New("its endpoint was switched on again without what it missed")
+)
+
 // ErrNothingToRetry says that an effect is done or about to be tried.
 var ErrNothingToRetry = errors.New("the effect is done, or is being tried now")
 

@@ -3,6 +3,7 @@ package endpoint
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -180,11 +181,12 @@ func (d *Dispatcher) tell(ctx context.Context, to booking.Endpoint, e booking.Ef
 	} else {
 		a = d.o.Sender.Send(ctx, to, e, body)
 	}
-	d.settle(ctx, to, e, a)
+	_ = d.settle(ctx, to, e, a) // logged, and the claim's end has it sent again
 }
 
-// settle writes what became of a try, and when the next one is.
-func (d *Dispatcher) settle(ctx context.Context, to booking.Endpoint, e booking.Effect, a booking.Attempt) {
+// settle writes what became of a try, and when the next one is. Its error says that it
+// is not written, and is logged.
+func (d *Dispatcher) settle(ctx context.Context, to booking.Endpoint, e booking.Effect, a booking.Attempt) error {
 	e.Status, e.Error, e.DueAt = booking.EffectDone, a.Error, a.At
 	if a.Error != "" {
 		schedule := booking.WebhookSchedule()
@@ -208,12 +210,15 @@ func (d *Dispatcher) settle(ctx context.Context, to booking.Endpoint, e booking.
 		log = log.With("booking", e.BookingID)
 	}
 	switch {
+	case errors.Is(err, booking.ErrEndpointRemoved), errors.Is(err, booking.ErrSkipped):
+		log.InfoContext(ctx, "a message was taken back while it was being sent", "because", err, "err", a.Error)
+		return nil
 	case errors.Is(err, booking.ErrNotFound):
 		log.WarnContext(ctx, "a message took too long and was taken up by another", "err", a.Error)
-		return
+		return nil
 	case err != nil:
 		log.ErrorContext(ctx, "what became of a message was not written: it is sent again", "err", err)
-		return
+		return err
 	}
 	if d.o.Observe != nil {
 		d.o.Observe(e.Kind, e.Status)
@@ -233,6 +238,7 @@ func (d *Dispatcher) settle(ctx context.Context, to booking.Endpoint, e booking.
 	if off != "" {
 		log.ErrorContext(ctx, "endpoint switched off", "why", off)
 	}
+	return nil
 }
 
 // behind logs what did not work and is tried again soon, as while the database is away.
@@ -265,6 +271,8 @@ func (d *Dispatcher) Test(ctx context.Context, endpoint uuid.UUID, requestID str
 	// Whoever asked may leave; what was sent is written down all the same.
 	ctx = context.WithoutCancel(ctx)
 	a := d.o.Sender.Send(ctx, to, e, body)
-	d.settle(ctx, to, e, a)
+	if err := d.settle(ctx, to, e, a); err != nil {
+		return a, fmt.Errorf("endpoint: write what came of the test: %w", err)
+	}
 	return a, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -288,6 +289,48 @@ func TestTest(t *testing.T) {
 		}
 		if got := r.all(); got[0].Type != "endpoint.test" || got[0].ID == got[1].ID {
 			t.Errorf("told is %+v", got)
+		}
+	})
+}
+
+// A message that was taken back while it was being sent is nobody else's: the log says
+// why nothing of it is kept.
+func TestTakenBackMeanwhile(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *house) {
+		r := newReceiver(t)
+		e := h.add(t, r)
+		var said lines
+		o := optionsAt(t, tempo, h.Store, host(r))
+		o.Log = slog.New(slog.NewTextHandler(&said, nil))
+		r.answers(func(_ http.ResponseWriter, m message, _ int) int {
+			var err error
+			if m.Type == "booking.active" {
+				err = errors.Join(h.SwitchEndpoint(t.Context(), e.ID, false, false, operator, now()), h.SwitchEndpoint(t.Context(), e.ID, true, true, operator, now()))
+			} else {
+				err = h.RemoveEndpoint(t.Context(), e.ID, operator, now())
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			return http.StatusInternalServerError
+		})
+		run(t, endpoint.NewDispatcher(o))
+		for _, step := range []struct {
+			change *booking.Event
+			why    string
+		}{
+			{bt.New(bt.Calendly, booking.KindCreated, "a", 1, bt.When("09:00", "10:00")), booking.ErrSkipped.Error()},
+			{bt.New(bt.Calendly, booking.KindCanceled, "a", 2, bt.When("09:00", "10:00")), booking.ErrEndpointRemoved.Error()},
+		} {
+			h.Apply(t, step.change)
+			eventually(t, step.why, func() bool { return strings.Contains(said.String(), step.why) })
+		}
+		if text := said.String(); strings.Contains(text, "taken up by another") || strings.Contains(text, "level=ERROR") {
+			t.Errorf("the log is %s", text)
+		}
+		if got := r.all(); len(got) != 2 {
+			t.Errorf("told are %+v", got)
 		}
 	})
 }

@@ -55,15 +55,20 @@ func dispatcher(t *testing.T, s *store.Store, hosts ...string) *endpoint.Dispatc
 
 func dispatcherAt(t *testing.T, tempo providers.Tempo, s *store.Store, hosts ...string) *endpoint.Dispatcher {
 	t.Helper()
+	return endpoint.NewDispatcher(optionsAt(t, tempo, s, hosts...))
+}
+
+func optionsAt(t *testing.T, tempo providers.Tempo, s *store.Store, hosts ...string) endpoint.Options {
+	t.Helper()
 	allowed, err := providers.ParseAllowedHosts(strings.Join(hosts, ","))
 	if err != nil {
 		t.Fatal(err)
 	}
 	client := providers.NewPoster(providers.Outbound{Allowed: allowed, Tempo: tempo}, endpoint.Timeout)
-	return endpoint.NewDispatcher(endpoint.Options{
+	return endpoint.Options{
 		Store: s, Body: web.NewWebhookBodies(s).Body, Sender: endpoint.NewSender(client, now, "Slotkeeper/test"),
 		Now: now, Log: slog.New(slog.DiscardHandler), Tempo: tempo,
-	})
+	}
 }
 
 // run starts a dispatcher until the test ends.
@@ -214,6 +219,24 @@ func (r *receiver) took() []message {
 func host(r *receiver) string {
 	u, _ := url.Parse(r.URL)
 	return u.Host
+}
+
+// lines is a log that may be read while it is written.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // eventually waits for something to become true.

@@ -238,9 +238,10 @@ func attemptID(effect uuid.UUID, number int) uuid.UUID {
 func answerContext(attempt uuid.UUID) string { return "effect_attempts.answer:" + attempt.String() }
 
 // SettleWebhook writes what became of a try: the message with its new status, the try
-// itself, and the endpoint after it. Whoever lost the claim meanwhile gets
-// booking.ErrNotFound and changes nothing. It says whether the endpoint was switched
-// off by it.
+// itself, and the endpoint after it. It says whether the endpoint was switched off by
+// it. Of a message that was taken back meanwhile it changes nothing and says why, with
+// booking.ErrEndpointRemoved or booking.ErrSkipped; whoever lost the claim to another
+// gets booking.ErrNotFound.
 func (s *Store) SettleWebhook(ctx context.Context, e booking.Effect, a booking.Attempt) (off booking.EndpointOff, err error) {
 	id, _ := booking.EndpointOf(e.Target)
 	err = s.inTx(ctx, func(tx *gorm.DB) error {
@@ -250,8 +251,11 @@ func (s *Store) SettleWebhook(ctx context.Context, e booking.Effect, a booking.A
 			columns["done_at"] = at(a.At.Add(a.Took))
 		}
 		res := tx.Table("effects").Where("id = ? AND attempts = ? AND "+openEffects, e.ID, e.Attempts).Updates(columns)
-		if err := oneRow(res, booking.ErrNotFound); err != nil {
-			return err
+		if res.Error == nil && res.RowsAffected == 0 {
+			return overtaken(tx, id, e.ID)
+		}
+		if res.Error != nil {
+			return res.Error
 		}
 		row := attemptRow{
 			ID: attemptID(e.ID, a.Number), EffectID: e.ID, Number: a.Number, At: at(a.At), TookUs: a.Took.Microseconds(), Status: a.Status, Cause: a.Cause, Error: storable(a.Error),
@@ -270,6 +274,24 @@ func (s *Store) SettleWebhook(ctx context.Context, e booking.Effect, a booking.A
 		return err
 	})
 	return off, err
+}
+
+// overtaken says what became of a message that is not its sender's any more.
+func overtaken(tx *gorm.DB, endpoint, message uuid.UUID) error {
+	var withdrawn, removed int64
+	if err := tx.Table("effects").Where("id = ? AND status = ?", message, booking.EffectWithdrawn).Count(&withdrawn).Error; err != nil {
+		return err
+	}
+	if withdrawn == 0 {
+		return booking.ErrNotFound
+	}
+	if err := tx.Table("endpoints").Where("id = ? AND removed_at IS NOT NULL", endpoint).Count(&removed).Error; err != nil {
+		return err
+	}
+	if removed > 0 {
+		return booking.ErrEndpointRemoved
+	}
+	return booking.ErrSkipped
 }
 
 // endpointAfter writes an endpoint's row where a try changes it: mostly it does not.

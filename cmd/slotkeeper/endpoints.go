@@ -157,7 +157,8 @@ func (c *cli) endpointsTest() *cobra.Command {
 	cmd := &cobra.Command{Use: "test ID", Short: "Send an endpoint a message now and say what it answered"}
 	asJSON := jsonFlag(cmd)
 	return c.onEndpoint(cmd, func(ctx context.Context, inst *installation, id uuid.UUID) error {
-		a, err := c.dispatcher(inst, c.logger(), nil).Test(ctx, id, "", access.System)
+		// What the log would say of it is what is printed here.
+		a, err := c.dispatcher(inst, slog.New(slog.DiscardHandler), nil).Test(ctx, id, "", access.System)
 		if err != nil {
 			return err
 		}
@@ -173,6 +174,9 @@ func (c *cli) endpointsTest() *cobra.Command {
 			}
 		} else if a.Error == "" {
 			fmt.Fprintf(c.stdout, "told: it answered %d in %s\n", a.Status, a.Took.Round(time.Millisecond))
+		}
+		if a.Gone() {
+			fmt.Fprintln(c.stderr, "It says that it is gone for good, and is switched off: endpoints switch --on has it told again.")
 		}
 		if a.Error != "" {
 			return fmt.Errorf("the endpoint was not told: %s", a.Error)
