@@ -9,12 +9,14 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"slotkeeper/booking"
 	"slotkeeper/booking/access"
+	"slotkeeper/booking/auditfile"
 )
 
 // adminLogQuery is what the admin log shows; all of it stands in the query string.
@@ -33,14 +35,26 @@ func readAdminLogQuery(v url.Values) adminLogQuery {
 	return q
 }
 
+// adminView is the view of the audit, and the part of its exports, that is this log.
+const adminView = "admin"
+
 // Link is the address of this log.
-func (q adminLogQuery) Link() string {
-	v := url.Values{"view": {"admin"}}
+func (q adminLogQuery) Link() string { return q.link("/audit") }
+
+func (q adminLogQuery) link(path string) string {
+	v := url.Values{"view": {adminView}}
 	q.into(v)
 	set(v, "actor", q.Actor)
 	set(v, "action", q.Action)
 	set(v, "cursor", q.Cursor)
-	return "/audit?" + v.Encode()
+	return path + "?" + v.Encode()
+}
+
+// filter is what the query leaves of the log.
+func (q adminLogQuery) filter(zone *time.Location, now time.Time) (f access.EntryFilter, err error) {
+	f = access.EntryFilter{Actor: booking.Actor(q.Actor), Action: q.Action}
+	f.From, f.To, err = q.window(zone, now)
+	return f, err
 }
 
 // Filtered tells whether more than the period narrows the list.
@@ -54,8 +68,11 @@ type adminLogView struct {
 	Deeds  []option
 	Older  string
 	First  string
-	Clear  string
-	Error  string
+	// Where the filtered log is exported; "" for who may not.
+	CSV, JSONL string
+
+	Clear string
+	Error string
 }
 
 type adminLogRow struct {
@@ -105,8 +122,7 @@ func (s *server) adminLogPage(c echo.Context) error {
 	}
 	slices.SortFunc(v.Deeds, byLabel)
 
-	f := access.EntryFilter{Actor: booking.Actor(v.Query.Actor), Action: v.Query.Action}
-	f.From, f.To, err = v.Query.window(who.zone, s.Now())
+	f, err := v.Query.filter(who.zone, s.Now())
 	var list booking.List[access.LoggedEntry]
 	if err == nil {
 		list, err = s.Records.AdminLog(ctx, f, booking.Page{Limit: auditPageSize, Cursor: v.Query.Cursor})
@@ -128,13 +144,16 @@ func (s *server) adminLogPage(c echo.Context) error {
 		row.tell(l, actors)
 		for _, name := range slices.Sorted(maps.Keys(e.Detail)) {
 			if value := factValue(e.Action, name, e.Detail[name], who, names, actors); value != "" {
-				row.Facts = append(row.Facts, fact{name, value})
+				row.Facts = append(row.Facts, fact{factName(e.Action, name), value})
 			}
 		}
 		v.Rows = append(v.Rows, row)
 	}
 	page1 := v.Query
 	page1.Cursor = ""
+	if len(v.Rows) > 0 && who.may(access.ExportAudit) {
+		v.CSV, v.JSONL = page1.link(exportPath(auditfile.CSV)), page1.link(exportPath(auditfile.JSONL))
+	}
 	if v.Query.Cursor != "" {
 		v.First = page1.Link()
 	}

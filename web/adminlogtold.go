@@ -25,13 +25,13 @@ func (r *adminLogRow) tell(l *language, actors map[booking.Actor]string) {
 		return
 	}
 	if r.Subject.Name == "" {
-		r.Subject.Name = cmp.Or(r.Detail["name"], r.Detail["username"], l.unnamed(r.Action, r.Detail))
+		r.Subject.Name = cmp.Or(r.Detail["name"], l.unnamed(r.Action, r.Detail))
 	}
 	r.Before, r.After, r.Named = strings.Cut(l.t(key, "Who", who, "What", subjectMark), subjectMark)
 }
 
 // unnamed is what an entry is about that has no name.
-func (l *language) unnamed(action string, detail map[string]string) string {
+func (l *language) unnamed(action string, detail access.Facts) string {
 	switch action {
 	case access.DidFailSignIn:
 		return l.t("signed.failed.unknown_name")
@@ -45,9 +45,23 @@ func (l *language) unnamed(action string, detail map[string]string) string {
 	return l.t("what.unnamed")
 }
 
+// ofEffect tells whether an action is about something that was asked for.
+func ofEffect(action string) bool {
+	return action == access.DidRetryEffect || action == access.DidWithdrawEffect
+}
+
+// factName is the end of the key of what a fact is called: a kind is that of a delivery
+// mostly.
+func factName(action string, name access.Fact) string {
+	if name == "kind" && ofEffect(action) {
+		return "asked"
+	}
+	return string(name)
+}
+
 // factValue is a fact's value in the viewer's words; "" for what tells a person
 // nothing.
-func factValue(action, name, value string, who viewer, names names, actors map[booking.Actor]string) string {
+func factValue(action string, name access.Fact, value string, who viewer, names names, actors map[booking.Actor]string) string {
 	l := who.language
 	switch name {
 	case "run", "effect":
@@ -61,10 +75,19 @@ func factValue(action, name, value string, who viewer, names names, actors map[b
 		}
 		return l.named("reason", value)
 	case "kind":
-		if action == access.DidStopRun {
+		switch {
+		case action == access.DidStopRun:
 			return l.named("run.kind", value)
+		case ofEffect(action):
+			return l.named("asked", value)
 		}
 		return l.named("kind", value)
+	case "because":
+		return l.named("because", strings.ReplaceAll(value, " ", "_"))
+	case "status":
+		return l.listed("receipt", value)
+	case "receipts":
+		return strings.Join(listedIn(value), ", ")
 	case "found":
 		if key := "found." + value; l.has(key) {
 			return l.t(key)
@@ -97,9 +120,21 @@ func factValue(action, name, value string, who viewer, names names, actors map[b
 }
 
 // factSets are the sets of which facts are.
-var factSets = map[string]string{
+var factSets = map[access.Fact]string{
 	"role": "role", "provider": "provider", "outcome": "outcome", "with": "signed", "purpose": "purpose", "webhook": "notices", "scope": "scope",
-	"status": "receipt", "show": "audit.show", "failed_at": "hop",
+	"show": "audit.show", "failed_at": "hop", "event": "told", "level": "feeds.level", "action": "deed",
+}
+
+// listedIn are the values of a fact that has several.
+func listedIn(value string) []string { return strings.Fields(strings.Trim(value, "[]")) }
+
+// listed names each of the values of a fact that has several.
+func (l *language) listed(set, value string) string {
+	all := listedIn(value)
+	for i, v := range all {
+		all[i] = l.named(set, v)
+	}
+	return strings.Join(all, ", ")
 }
 
 // ofIDs are the names behind ids of resources or connections; an id stays where it

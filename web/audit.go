@@ -56,7 +56,7 @@ type counter struct {
 }
 
 func (s *server) auditPage(c echo.Context) error {
-	if c.QueryParam("view") == "admin" {
+	if c.QueryParam("view") == adminView {
 		return s.adminLogPage(c)
 	}
 	ctx, who := c.Request().Context(), s.viewer(c)

@@ -197,18 +197,18 @@ func TestAdminLog(t *testing.T) {
 	if strings.Contains(w.get(t, viewer, "/audit").body, "view=admin") {
 		t.Error("a viewer is led there")
 	}
-	note := func(action, subject string, detail map[string]string) {
+	note := func(action, subject string, detail access.Facts) {
 		if err := w.accounts.Note(t.Context(), access.By{Actor: booking.ActorSystem, Remote: "192.0.2.7"}, action, subject, detail); err != nil {
 			t.Fatal(err)
 		}
 	}
-	note(access.DidRenameResource, "resource:"+id(10).String(), map[string]string{"name": "<b>bold</b>", "was": "Room"})
+	note(access.DidRenameResource, "resource:"+id(10).String(), access.Facts{"name": "<b>bold</b>"})
 	note(access.DidAskCancel, "booking:"+id(22).String(), nil)
 	note(access.DidConnect, "connection:"+id(1).String(), nil)
 	note("something.new", "odd", nil)
 	res := w.get(t, operator, "/audit?view=admin")
 	wholesome(t, res, "en")
-	has(t, "log", res.body, `system renamed the resource <a href="/resources/`+id(10).String()+`">Consulting room</a>.`, `Before:</span> Room`, "192.0.2.7",
+	has(t, "log", res.body, `system renamed the resource <a href="/resources/`+id(10).String()+`">Consulting room</a>.`, `Name:</span> &lt;b&gt;bold&lt;/b&gt;`, "192.0.2.7",
 		`system asked the provider to cancel <a href="/bookings/`+id(22).String()+`">`, `system connected the account <a href="/connections/`+id(1).String()+`">Clinic</a>.`,
 		"something.new", "odd", "budi signed in.")
 	res = w.get(t, operator, "/audit?view=admin&action=user.signed_in")
@@ -238,6 +238,38 @@ func TestAdminLog(t *testing.T) {
 	}
 	if pages != 3 {
 		t.Errorf("120 entries stand on %d pages", pages)
+	}
+}
+
+// What an entry says beside its sentence is in words, in both languages, and no name
+// or code of ours.
+func TestFactsAreTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, full(), nil)
+	operator := w.user(t, "budi", access.Operator)
+	for _, e := range []access.Entry{
+		{Action: access.DidRetryEffect, Subject: "booking:" + id(22).String(), Detail: access.Facts{"effect": id(90).String(), "kind": string(booking.EffectWebhook), "event": string(booking.EventConflicted)}},
+		{Action: access.DidWithdrawEffect, Subject: "booking:" + id(22).String(), Detail: access.Facts{"effect": id(91).String(), "kind": string(booking.EffectCancel), "because": "the overlap was accepted"}},
+		{Action: access.DidBackUp, Detail: access.Facts{"file": "monday.db", "audit_intact": "true", "transitions": "12"}},
+		{Action: access.DidAddFeed, Detail: access.Facts{"name": "Door", "level": "busy"}},
+		{Action: access.DidReplay, Subject: "replay:" + id(92).String(), Detail: access.Facts{"status": "[failed dead]", "kind": string(booking.KindCreated)}},
+		{Action: access.DidExportAdminLog, Detail: access.Facts{"action": access.DidBackUp}},
+	} {
+		if err := w.accounts.Note(t.Context(), access.System, e.Action, e.Subject, e.Detail); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for lang, want := range map[string][]string{
+		"en": {
+			"What was asked for:</span> Message to another system", "Event:</span> Double booked", "What was asked for:</span> Cancel at the provider", "Because:</span> the overlap was accepted",
+			"Backup file:</span> monday.db", "Audit in it unaltered:</span> yes", "Tells:</span> only that the time is taken", "State:</span> failed, given up", "Kind of action:</span> Backed up the database",
+		},
+		"id": {"Yang diminta:</span> Pesan ke sistem lain", "Peristiwa:</span> Bentrok", "Karena:</span> tumpang tindihnya diterima", "Audit di dalamnya utuh:</span> ya"},
+	} {
+		res := w.get(t, operator, "/audit?view=admin", "Accept-Language", lang)
+		wholesome(t, res, lang)
+		has(t, lang, res.body, want...)
+		hasNot(t, lang, res.body, "Other event", "fact.", "audit_intact", ">asked_for", id(90).String(), "[failed")
 	}
 }
 

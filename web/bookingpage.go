@@ -394,7 +394,7 @@ func (s *server) payload(c echo.Context, r booking.ReceiptView) (*payload, error
 		out.Gone = true
 		return out, nil
 	}
-	if err := s.Accounts.Note(ctx, s.by(c), access.DidReadBody, "receipt:"+r.ID.String(), map[string]string{"provider": r.Provider}); err != nil {
+	if err := s.Accounts.Note(ctx, s.by(c), access.DidReadBody, "receipt:"+r.ID.String(), access.Facts{"provider": r.Provider}); err != nil {
 		return nil, err
 	}
 	out.Body = readable(provider.Redact(body))

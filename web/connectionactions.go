@@ -67,7 +67,7 @@ func (s *server) connectionTrouble(c echo.Context, id uuid.UUID, err error) erro
 
 // note writes what an operator did to a connection into the admin log, whether or
 // not he still waits for the answer.
-func (s *server) note(c echo.Context, did string, id uuid.UUID, detail map[string]string) error {
+func (s *server) note(c echo.Context, did string, id uuid.UUID, detail access.Facts) error {
 	ctx := context.WithoutCancel(c.Request().Context())
 	return s.Accounts.Note(ctx, s.by(c), did, "connection:"+id.String(), detail)
 }
@@ -81,7 +81,7 @@ func (s *server) checkConnection(c echo.Context) error {
 	}
 	ctx := c.Request().Context()
 	found, err := s.Connect.Check(ctx, conn.ID)
-	if err := s.note(c, access.DidCheckConnection, conn.ID, map[string]string{"found": foundBy(found, err)}); err != nil {
+	if err := s.note(c, access.DidCheckConnection, conn.ID, access.Facts{"found": foundBy(found, err)}); err != nil {
 		return err
 	}
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *server) compareConnection(c echo.Context) error {
 	if err != nil {
 		return s.connectionTrouble(c, conn.ID, err)
 	}
-	if err := s.note(c, access.DidCompareConnection, conn.ID, map[string]string{"run": r.ID.String()}); err != nil {
+	if err := s.note(c, access.DidCompareConnection, conn.ID, access.Facts{"run": r.ID.String()}); err != nil {
 		return err
 	}
 	return s.toConnection(c, conn.ID, doneComparing)
@@ -153,7 +153,7 @@ func (s *server) importConnection(c echo.Context) error {
 	if err != nil {
 		return s.connectionTrouble(c, conn.ID, err)
 	}
-	detail := map[string]string{"run": r.ID.String(), "from": r.From.UTC().Format(time.RFC3339)}
+	detail := access.Facts{"run": r.ID.String(), "from": r.From.UTC().Format(time.RFC3339)}
 	if err := s.note(c, access.DidImportConnection, conn.ID, detail); err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (s *server) stopRun(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.note(c, access.DidStopRun, conn.ID, map[string]string{"run": r.ID.String(), "kind": string(r.Kind)}); err != nil {
+	if err := s.note(c, access.DidStopRun, conn.ID, access.Facts{"run": r.ID.String(), "kind": string(r.Kind)}); err != nil {
 		return err
 	}
 	return s.toConnection(c, conn.ID, doneStopped)
@@ -289,7 +289,7 @@ func (s *server) disconnectConnection(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	detail := map[string]string{"webhook": "removed"}
+	detail := access.Facts{"webhook": "removed"}
 	if left != nil {
 		detail["webhook"] = "left"
 	}

@@ -205,7 +205,7 @@ func (s *server) connect(c echo.Context, f connectForm, r account.Request) error
 	if r.ID != uuid.Nil {
 		did, done = access.DidReconnect, doneReconnected
 	}
-	detail := map[string]string{"provider": out.Provider, "webhook": string(out.Subscription)}
+	detail := access.Facts{"provider": out.Provider, "webhook": string(out.Subscription)}
 	if err := s.note(c, did, out.ID, detail); err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (s *server) connectGeneric(c echo.Context, f connectForm) error {
 	if err := s.Senders.CreateConnection(ctx, conn); err != nil {
 		return err
 	}
-	if err := s.note(c, access.DidConnect, conn.ID, map[string]string{"provider": conn.Provider}); err != nil {
+	if err := s.note(c, access.DidConnect, conn.ID, access.Facts{"provider": conn.Provider}); err != nil {
 		return err
 	}
 	s.sessions.putReveal(ctx, reveal{ID: conn.ID, Secret: true}, s.Now())
@@ -259,7 +259,7 @@ func (s *server) connectFailed(c echo.Context, f connectForm, err error) error {
 	}
 	// Whose account it is nobody knows by now; the error may repeat what was typed.
 	s.logTrouble(c, t, err)
-	detail := map[string]string{"provider": f.Provider, "reason": string(t.Cause)}
+	detail := access.Facts{"provider": f.Provider, "reason": string(t.Cause)}
 	if err := s.Accounts.Note(context.WithoutCancel(c.Request().Context()), s.by(c), access.DidFailConnect, "", detail); err != nil {
 		return err
 	}

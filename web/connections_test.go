@@ -179,7 +179,7 @@ func TestConnecting(t *testing.T) {
 	}
 }
 
-func values(m map[string]string) (out []string) {
+func values(m access.Facts) (out []string) {
 	for _, v := range m {
 		out = append(out, v)
 	}

@@ -44,7 +44,7 @@ func (s *server) testConnection(c echo.Context) error {
 			break
 		}
 	}
-	detail := map[string]string{"ok": strconv.FormatBool(tested.Failed == "")}
+	detail := access.Facts{"ok": strconv.FormatBool(tested.Failed == "")}
 	if tested.Failed != "" {
 		detail["failed_at"] = string(tested.Failed)
 	}

@@ -73,7 +73,7 @@ func TestMessagesAreUsed(t *testing.T) {
 			t.Errorf("%s asks for %s, which has no text", by, key)
 		}
 	}
-	sets := map[string]bool{"deed": true, "did": true, "fault": true, "trouble": true, "remedy": true, "undone": true, "kept": true, "hop.found": true, "signed": true, "signed.failed": true, "purpose": true, "notices": true, "found": true, "conflict": true, "user.refused": true, "actor": true, "provider": true, "reason": true, "booking.ended": true, "party": true}
+	sets := map[string]bool{"deed": true, "did": true, "fault": true, "trouble": true, "remedy": true, "undone": true, "kept": true, "hop.found": true, "signed": true, "signed.failed": true, "purpose": true, "notices": true, "found": true, "because": true, "asked": true, "conflict": true, "user.refused": true, "actor": true, "provider": true, "reason": true, "booking.ended": true, "party": true}
 	for _, pattern := range []string{"templates/*.html", "templates/partials/*.html"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
@@ -222,17 +222,21 @@ func closedSets() map[string][]string {
 		"kind": text("none", booking.KindRequested, booking.KindCreated, booking.KindMoved, booking.KindCanceled, booking.KindDetails,
 			booking.KindNoShow, booking.KindSelftest, "other", "unknown", "OOO_CREATED", "BOOKING_PAYMENT_INITIATED", "BOOKING_PAID", "BOOKING_NO_SHOW_UPDATED",
 			"MEETING_STARTED", "MEETING_ENDED", "RECORDING_READY", "FORM_SUBMITTED", "PING", "routing_form_submission.created", "order.completed"),
-		"fact": {
-			"was", "name", "role", "with", "purpose", "provider", "reason", "format", "scope", "from", "to", "text", "booking_id", "connection_id", "resource_id", "outcome",
-			"show", "actor", "accepted", "within_provider", "zone", "into", "webhook", "failed_at", "resources", "username", "limited", "resource", "booking",
-			"dry_run", "refetch", "connection", "kind", "status", "receipts", "found", "ok", "affected", "because", "names", "phones", "intact", "transitions",
-			"head", "bookings", "seats", "effects", "forms", "values", "host", "people", "skipped",
-		},
+		"because":          {"asked_for", "the_overlap_was_accepted"},
+		"asked":            text(booking.EffectCancel, booking.EffectAlertMail, booking.EffectAlertSlack, booking.EffectWebhook),
 		"replay.count":     {"changed", "wouldchange", "unchanged", "still_failed", "asked", "need_refetch", "open", "gone"},
 		"replay.help":      {"changed", "wouldchange", "unchanged", "still_failed", "asked", "need_refetch", "open", "gone"},
 		"deliveries.range": {"today", "24h", "7d", "30d", "all"}, "deliveries.chart": {"day", "month"},
 		"deliveries.series": {"settled", "copies", "refused", "open"},
 		"status":            {"none"}, "receipt": text(booking.StatusDuplicate),
+	}
+	// A kind of what was asked for is called so; ids of what stands on no page are not
+	// shown.
+	out["fact"] = []string{"asked"}
+	for _, f := range access.FactNames() {
+		if f != "effect" && f != "run" {
+			out["fact"] = append(out["fact"], string(f))
+		}
 	}
 	for _, s := range booking.Statuses() {
 		out["status"] = append(out["status"], string(s))

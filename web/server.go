@@ -96,7 +96,7 @@ type Accounts interface {
 	Authenticate(ctx context.Context, bearer string) (access.Principal, error)
 	accountManager
 	// Note keeps in the admin log what was done elsewhere.
-	Note(ctx context.Context, by access.By, action, subject string, detail map[string]string) error
+	Note(ctx context.Context, by access.By, action, subject string, detail access.Facts) error
 }
 
 // accountManager changes what people and programs may do.

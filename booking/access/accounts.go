@@ -136,7 +136,7 @@ func (a *Accounts) SetRole(ctx context.Context, by By, name string, role Role) e
 	if u.Role == role {
 		return nil
 	}
-	detail := map[string]string{"from": string(u.Role), "to": string(role)}
+	detail := Facts{"from": string(u.Role), "to": string(role)}
 	return a.changeUser(ctx, by, DidSetRole, detail, UserChange{ID: u.ID, Role: &role, KeepAdministrator: role != Administrator})
 }
 
@@ -153,7 +153,7 @@ func (a *Accounts) LimitUser(ctx context.Context, by By, name string, l Limit) e
 	if !l.Limited {
 		l.Resources = nil
 	}
-	detail := map[string]string{"limited": strconv.FormatBool(l.Limited)}
+	detail := Facts{"limited": strconv.FormatBool(l.Limited)}
 	for i, id := range l.Resources {
 		if i > 0 {
 			detail["resources"] += " "
@@ -167,7 +167,7 @@ func (a *Accounts) LimitUser(ctx context.Context, by By, name string, l Limit) e
 	return err
 }
 
-func (a *Accounts) changeUser(ctx context.Context, by By, did string, detail map[string]string, c UserChange) error {
+func (a *Accounts) changeUser(ctx context.Context, by By, did string, detail Facts, c UserChange) error {
 	err := a.store.Apply(ctx, Change{ChangeUser: &c, Entry: a.entry(by, did, userSubject(c.ID), detail)})
 	if errors.Is(err, ErrLastAdministrator) {
 		return &booking.ConflictError{Code: "last_administrator", Detail: ErrLastAdministrator.Error()}
@@ -206,13 +206,13 @@ func (a *Accounts) userByName(ctx context.Context, name string) (User, error) {
 
 func (a *Accounts) at() time.Time { return a.now().UTC().Truncate(time.Microsecond) }
 
-func (a *Accounts) entry(by By, action, subject string, detail map[string]string) Entry {
+func (a *Accounts) entry(by By, action, subject string, detail Facts) Entry {
 	return Entry{At: a.at(), Actor: by.Actor, Action: action, Subject: subject, Detail: detail, Remote: by.Remote}
 }
 
 // Note keeps in the admin log what was done elsewhere, and to what. detail holds no
 // secret and nothing that a stranger typed.
-func (a *Accounts) Note(ctx context.Context, by By, action, subject string, detail map[string]string) error {
+func (a *Accounts) Note(ctx context.Context, by By, action, subject string, detail Facts) error {
 	if err := a.store.Apply(ctx, Change{Entry: a.entry(by, action, subject, detail)}); err != nil {
 		return fmt.Errorf("admin log: %w", err)
 	}
@@ -221,6 +221,6 @@ func (a *Accounts) Note(ctx context.Context, by By, action, subject string, deta
 
 func userSubject(id uuid.UUID) string { return "user:" + id.String() }
 
-func roleDetail(u User) map[string]string {
-	return map[string]string{"name": u.Name, "role": string(u.Role)}
+func roleDetail(u User) Facts {
+	return Facts{"name": u.Name, "role": string(u.Role)}
 }

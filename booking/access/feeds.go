@@ -96,7 +96,7 @@ func (f *Feeds) Add(ctx context.Context, by By, owner *User, n NewFeed) (string,
 	}
 	secret := newSecret(feedPrefix)
 	out.Hash = hashSecret(secret)
-	detail := map[string]string{"name": out.Name, "level": string(out.Level)}
+	detail := Facts{"name": out.Name, "level": string(out.Level)}
 	err := f.store.AddFeed(ctx, out, f.accounts.entry(by, DidAddFeed, feedSubject(out.ID), detail))
 	if errors.Is(err, booking.ErrNotFound) {
 		return "", Feed{}, errFeedResource

@@ -77,7 +77,7 @@ func open(t *testing.T, url, driver, dsn string) *house {
 
 type logged struct {
 	actor, action, subject, remote string
-	detail                         map[string]string
+	detail                         access.Facts
 }
 
 func (h *house) log(t *testing.T) []logged {

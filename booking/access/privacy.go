@@ -38,7 +38,7 @@ func (a *Accounts) SetPrivacy(ctx context.Context, by By, p RolePrivacy) error {
 	if !slices.Contains(HideableRoles(), p.Role) {
 		return &booking.InvalidError{Field: "role", Detail: "something can be hidden from viewers and from operators"}
 	}
-	detail := map[string]string{
+	detail := Facts{
 		"role": string(p.Role), "names": strconv.FormatBool(p.Hidden.Names), "phones": strconv.FormatBool(p.Hidden.Phones),
 	}
 	return a.store.Apply(ctx, Change{SetPrivacy: &p, Entry: a.entry(by, DidSetPrivacy, "", detail)})

@@ -40,7 +40,7 @@ func (a *Accounts) SignIn(ctx context.Context, name, password, remote string) (U
 		return User{}, a.signInFailed(ctx, u, remote)
 	}
 	by := By{Actor: u.Principal().Actor(), Remote: remote}
-	err = a.store.Apply(ctx, Change{Entry: a.entry(by, DidSignIn, userSubject(u.ID), map[string]string{"with": "password"})})
+	err = a.store.Apply(ctx, Change{Entry: a.entry(by, DidSignIn, userSubject(u.ID), Facts{"with": "password"})})
 	if err != nil {
 		return User{}, fmt.Errorf("sign in: %w", err)
 	}
@@ -60,7 +60,7 @@ func (a *Accounts) signInFailed(ctx context.Context, u User, remote string) erro
 		subject, why = userSubject(u.ID), "wrong password"
 	}
 	by := By{Actor: booking.ActorSystem, Remote: remote}
-	if err := a.store.Apply(ctx, Change{Entry: a.entry(by, DidFailSignIn, subject, map[string]string{"reason": why})}); err != nil {
+	if err := a.store.Apply(ctx, Change{Entry: a.entry(by, DidFailSignIn, subject, Facts{"reason": why})}); err != nil {
 		return fmt.Errorf("sign in: %w", err)
 	}
 	return ErrBadCredentials
@@ -122,7 +122,7 @@ func (a *Accounts) makeLink(ctx context.Context, by By, l Link, life time.Durati
 	if l.UserID != nil {
 		subject = userSubject(*l.UserID)
 	}
-	err := a.store.Apply(ctx, Change{NewLink: &l, Entry: a.entry(by, DidMakeLink, subject, map[string]string{"purpose": string(l.Purpose)})})
+	err := a.store.Apply(ctx, Change{NewLink: &l, Entry: a.entry(by, DidMakeLink, subject, Facts{"purpose": string(l.Purpose)})})
 	if err != nil {
 		return "", fmt.Errorf("make a one-time link: %w", err)
 	}
@@ -170,7 +170,7 @@ func (a *Accounts) SignInByLink(ctx context.Context, secret, remote string) (Use
 		return User{}, err
 	}
 	by := By{Actor: u.Principal().Actor(), Remote: remote}
-	err = a.store.Apply(ctx, Change{UseLink: l.Hash, Entry: a.entry(by, DidSignIn, userSubject(u.ID), map[string]string{"with": "link"})})
+	err = a.store.Apply(ctx, Change{UseLink: l.Hash, Entry: a.entry(by, DidSignIn, userSubject(u.ID), Facts{"with": "link"})})
 	if err != nil {
 		return User{}, a.linkRefused(ctx, err, remote)
 	}

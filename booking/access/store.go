@@ -81,9 +81,15 @@ type Entry struct {
 	Actor   booking.Actor
 	Action  string
 	Subject string // "user:<id>", "token:<id>", "feed:<id>", "resource:<id>", "receipt:<id>" or ""
-	Detail  map[string]string
+	Detail  Facts
 	Remote  string // the client's address, "" for commands
 }
+
+// Facts are what an entry says beside its action and its subject, by name.
+type Facts map[Fact]string
+
+// Fact is the name of one of them; each stands in FactNames.
+type Fact string
 
 // LoggedEntry is an entry as it stands in the admin log.
 type LoggedEntry struct {
@@ -100,6 +106,17 @@ type EntryFilter struct {
 	Action string
 }
 
+// FactNames are the facts that entries have, in the order of the alphabet: each has
+// words in every language, so that nobody reads a name of ours in the log.
+func FactNames() []Fact {
+	return []Fact{
+		"accepted", "action", "actor", "affected", "audit_intact", "because", "booking_id", "bookings", "connection", "connection_id", "dry_run",
+		"effect", "effects", "event", "failed_at", "file", "format", "forms", "found", "from", "head", "host", "identity", "intact", "into", "kind", "level", "limited",
+		"name", "names", "ok", "outcome", "people", "phones", "provider", "purpose", "reason", "receipts", "refetch", "resource", "resource_id", "resources", "role", "run",
+		"scope", "seats", "show", "skipped", "status", "text", "to", "transitions", "values", "webhook", "with", "within_provider", "zone",
+	}
+}
+
 // Deeds are all actions that entries tell of, in the order of the constants.
 func Deeds() []string {
 	return []string{
@@ -110,7 +127,7 @@ func Deeds() []string {
 		DidMakeLink, DidRefuseLink, DidAskCancel, DidRetryEffect, DidWithdrawEffect, DidAcceptOverlap,
 		DidConnect, DidFailConnect, DidReconnect, DidDisconnect, DidCheckConnection, DidTestConnection, DidCompareConnection, DidImportConnection, DidStopRun, DidRotateSecret, DidFinishRotation, DidAbandonRotation, DidKeepForms, DidDropForms,
 		DidMapIdentity, DidSplitIdentity, DidMergeResource, DidRenameResource, DidSetZone, DidSetOverlapRule,
-		DidReadBody, DidReadForms, DidExportAudit, DidVerifyAudit, DidReplay, DidStopReplay,
+		DidReadBody, DidReadForms, DidExportAudit, DidExportAdminLog, DidVerifyAudit, DidReplay, DidStopReplay,
 		DidBackUp, DidRestore, DidRotateKey, DidErase,
 	}
 }
@@ -182,9 +199,11 @@ const (
 	DidReadBody    = "receipt.body_read"
 	DidReadForms   = "booking.forms_read"
 	DidExportAudit = "audit.exported"
-	DidVerifyAudit = "audit.verified"
-	DidReplay      = "replay.asked"
-	DidStopReplay  = "replay.stopped"
+	// DidExportAdminLog wrote what stands here into a file.
+	DidExportAdminLog = "admin_log.exported"
+	DidVerifyAudit    = "audit.verified"
+	DidReplay         = "replay.asked"
+	DidStopReplay     = "replay.stopped"
 
 	DidBackUp    = "installation.backed_up"
 	DidRestore   = "installation.restored"

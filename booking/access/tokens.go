@@ -26,7 +26,7 @@ func (a *Accounts) CreateToken(ctx context.Context, by By, name string, scope Sc
 	}
 	text := newSecret(tokenPrefix)
 	t := Token{ID: uuid.New(), Name: name, Scope: scope, Hash: hashSecret(text), CreatedBy: by.Actor, CreatedAt: a.at()}
-	detail := map[string]string{"name": t.Name, "scope": string(t.Scope)}
+	detail := Facts{"name": t.Name, "scope": string(t.Scope)}
 	if err := a.store.Apply(ctx, Change{NewToken: &t, Entry: a.entry(by, DidCreateToken, tokenSubject(t.ID), detail)}); err != nil {
 		return "", Token{}, err
 	}

@@ -1,6 +1,7 @@
-// Package auditfile writes the audit log as a file: CSV for spreadsheets, JSON
-// lines for programs. The audit page and the command "audit export" write the
-// same file. It is streamed page by page, so that it may be of any length.
+// Package auditfile writes the audit log, and the log of what people did here, as a
+// file: CSV for spreadsheets, JSON lines for programs. The audit page and the command
+// "audit export" write the same file. It is streamed page by page, so that it may be of
+// any length.
 package auditfile
 
 import (
@@ -13,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"slotkeeper/booking"
+	"slotkeeper/booking/access"
 )
 
 // Format of a file.
@@ -89,22 +91,32 @@ type row struct {
 // at once is a page, however long the file. A reader that left ends it with an
 // error, as ctx does.
 func Write(ctx context.Context, w io.Writer, e Export) (int, error) {
-	out, err := newWriter(w, e.Format)
+	out, err := newWriter(w, e.Format, header)
 	if err != nil {
 		return 0, err
 	}
+	read := func(ctx context.Context, p booking.Page) (booking.List[booking.TransitionView], error) {
+		return e.Transitions(ctx, e.Filter, p)
+	}
+	return stream(ctx, out, read, func(t booking.TransitionView) line { return e.row(t) }, e.Flushed)
+}
+
+// stream writes what is read, page by page.
+func stream[T any](
+	ctx context.Context, out writer, read func(context.Context, booking.Page) (booking.List[T], error), lineOf func(T) line, flushed func() error,
+) (int, error) {
 	n := 0
 	page := booking.Page{Limit: booking.MaxLimit}
 	for {
 		if err := ctx.Err(); err != nil {
 			return n, fmt.Errorf("audit file: %w", err)
 		}
-		list, err := e.Transitions(ctx, e.Filter, page)
+		list, err := read(ctx, page)
 		if err != nil {
 			return n, fmt.Errorf("audit file: read: %w", err)
 		}
-		for _, t := range list.Items {
-			if err := out.write(e.row(t)); err != nil {
+		for _, item := range list.Items {
+			if err := out.write(lineOf(item)); err != nil {
 				return n, fmt.Errorf("audit file: write: %w", err)
 			}
 			n++
@@ -112,8 +124,8 @@ func Write(ctx context.Context, w io.Writer, e Export) (int, error) {
 		if err := out.flush(); err != nil {
 			return n, fmt.Errorf("audit file: write: %w", err)
 		}
-		if e.Flushed != nil {
-			if err := e.Flushed(); err != nil {
+		if flushed != nil {
+			if err := flushed(); err != nil {
 				return n, fmt.Errorf("audit file: write: %w", err)
 			}
 		}
@@ -165,19 +177,21 @@ func orNull(s string) *string {
 
 // Detail is what the admin log keeps of an export: its format, and by what it was
 // filtered. Of a text only that there was one: it may name a person.
-func Detail(format Format, f booking.Filter) map[string]string {
-	out := map[string]string{"format": string(format)}
-	put := func(name, value string) {
-		if value != "" {
-			out[name] = value
+func Detail(format Format, f booking.Filter) access.Facts {
+	out := access.Facts{"format": string(format)}
+	for name, text := range map[access.Fact]string{
+		"outcome": string(f.Outcome), "reason": string(f.Reason), "provider": f.Provider, "actor": f.Actor,
+	} {
+		if text != "" {
+			out[name] = text
 		}
 	}
-	for name, at := range map[string]*time.Time{"from": f.From, "to": f.To} {
+	for name, at := range map[access.Fact]*time.Time{"from": f.From, "to": f.To} {
 		if at != nil {
 			out[name] = instant(*at)
 		}
 	}
-	for name, id := range map[string]*uuid.UUID{"booking_id": f.BookingID, "connection_id": f.ConnectionID, "resource_id": f.ResourceID} {
+	for name, id := range map[access.Fact]*uuid.UUID{"booking_id": f.BookingID, "connection_id": f.ConnectionID, "resource_id": f.ResourceID} {
 		if id != nil {
 			out[name] = id.String()
 		}
@@ -188,9 +202,5 @@ func Detail(format Format, f booking.Filter) map[string]string {
 	if f.Troubled {
 		out["show"] = "troubled"
 	}
-	put("outcome", string(f.Outcome))
-	put("reason", string(f.Reason))
-	put("provider", f.Provider)
-	put("actor", f.Actor)
 	return out
 }

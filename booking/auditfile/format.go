@@ -16,11 +16,14 @@ import (
 )
 
 type writer interface {
-	write(r row) error
+	write(l line) error
 	flush() error
 }
 
-func newWriter(w io.Writer, f Format) (writer, error) {
+// line is what a line of a file says: as it is in JSON, or in the cells of its header.
+type line interface{ cells() []string }
+
+func newWriter(w io.Writer, f Format, header []string) (writer, error) {
 	switch f {
 	case CSV:
 		out := csv.NewWriter(w)
@@ -37,15 +40,15 @@ func newWriter(w io.Writer, f Format) (writer, error) {
 // besides, since people look at the file in a terminal.
 type jsonWriter struct{ w io.Writer }
 
-func (j jsonWriter) write(r row) error {
-	line, err := json.Marshal(r)
+func (j jsonWriter) write(l line) error {
+	text, err := json.Marshal(l)
 	if err != nil {
 		return err
 	}
 	for _, d := range booking.Directions() {
-		line = bytes.ReplaceAll(line, []byte(d), []byte(strings.Trim(strconv.QuoteToASCII(d), `"`)))
+		text = bytes.ReplaceAll(text, []byte(d), []byte(strings.Trim(strconv.QuoteToASCII(d), `"`)))
 	}
-	_, err = j.w.Write(append(line, '\n'))
+	_, err = j.w.Write(append(text, '\n'))
 	return err
 }
 
@@ -59,19 +62,23 @@ var header = []string{
 // listSeparator stands between the several values of one cell.
 const listSeparator = "; "
 
-type csvWriter struct{ w *csv.Writer }
-
-func (c *csvWriter) write(r row) error {
+func (r row) cells() []string {
 	resources := make([]string, len(r.ResourceIDs))
 	for i, id := range r.ResourceIDs {
 		resources[i] = id.String()
 	}
-	cells := []string{
+	return []string{
 		strconv.FormatInt(r.Seq, 10), r.ID.String(), r.RecordedAt, r.OccurredAt, string(r.Outcome), string(r.Event),
 		text(r.From), text(r.To), text(r.Reason), r.BookingID.String(), text(r.Title), text(r.Invitee),
 		strings.Join(resources, listSeparator), strings.Join(r.Resources, listSeparator), r.Provider, idText(r.ConnectionID), text(r.Connection),
 		text(r.Kind), idText(r.ReceiptID), idText(r.HolderID), text(r.Constraint), string(r.Actor), r.Hash, text(r.Note),
 	}
+}
+
+type csvWriter struct{ w *csv.Writer }
+
+func (c *csvWriter) write(l line) error {
+	cells := l.cells()
 	for i, cell := range cells {
 		cells[i] = harmless(cell)
 	}

@@ -16,7 +16,7 @@ type adminLogRow struct {
 	Actor   string
 	Action  string
 	Subject string
-	Detail  document[map[string]string]
+	Detail  document[access.Facts]
 	Remote  string
 }
 
@@ -24,13 +24,13 @@ func (adminLogRow) TableName() string { return "admin_log" }
 
 // appendAdminLog writes the entry in the transaction of what it tells of.
 func appendAdminLog(tx *gorm.DB, e access.Entry) error {
-	detail := map[string]string{}
+	detail := access.Facts{}
 	for name, value := range e.Detail {
 		detail[name] = storable(value)
 	}
 	return tx.Create(&adminLogRow{
 		At: at(e.At), Actor: string(e.Actor), Action: e.Action, Subject: storable(e.Subject),
-		Detail: document[map[string]string]{detail}, Remote: storable(e.Remote),
+		Detail: document[access.Facts]{detail}, Remote: storable(e.Remote),
 	}).Error
 }
 

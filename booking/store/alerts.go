@@ -247,7 +247,7 @@ func (s *Store) AddRecipient(ctx context.Context, r booking.AlertRecipient, by a
 		}
 		return appendAdminLog(tx, access.Entry{
 			At: r.CreatedAt, Actor: by.Actor, Remote: by.Remote, Action: access.DidAddRecipient, Subject: "recipient:" + r.ID.String(),
-			Detail: map[string]string{"name": r.Label},
+			Detail: access.Facts{"name": r.Label},
 		})
 	})
 }

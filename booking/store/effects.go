@@ -159,7 +159,7 @@ func (s *Store) retry(ctx context.Context, of *gorm.DB, id uuid.UUID, state stri
 			return err
 		}
 		e.Action, e.Subject = access.DidRetryEffect, effectSubject(effect)
-		e.Detail = map[string]string{"effect": id.String(), "kind": string(effect.Kind)}
+		e.Detail = effectFacts(effect)
 		if err := appendAdminLog(tx, e); err != nil {
 			return err
 		}
@@ -191,6 +191,16 @@ func effectSubject(e booking.Effect) string {
 		return bookingSubject(e.BookingID)
 	}
 	return "recipient:" + e.Target
+}
+
+// effectFacts are what an entry says of an effect: of what tells another system, of
+// which event.
+func effectFacts(e booking.Effect) access.Facts {
+	facts := access.Facts{"effect": e.ID.String(), "kind": string(e.Kind)}
+	if e.Event != "" {
+		facts["event"] = string(e.Event)
+	}
+	return facts
 }
 
 // Effects are those of a booking, newest first.

@@ -166,7 +166,7 @@ func (s *Store) AskCancel(ctx context.Context, r booking.CancelRequest, e access
 			return err
 		}
 		e.Action, e.Subject = access.DidAskCancel, "booking:"+r.BookingID.String()
-		e.Detail = map[string]string{"effect": effect.ID.String(), "affected": strconv.Itoa(len(p.Affected))}
+		e.Detail = access.Facts{"effect": effect.ID.String(), "affected": strconv.Itoa(len(p.Affected))}
 		if err := appendAdminLog(tx, e); err != nil {
 			return err
 		}

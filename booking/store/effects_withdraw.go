@@ -47,7 +47,8 @@ func (s *Store) withdraw(tx *gorm.DB, effect booking.Effect, because string, e a
 		return err
 	}
 	e.Action, e.Subject = access.DidWithdrawEffect, bookingSubject(effect.BookingID)
-	e.Detail = map[string]string{"effect": effect.ID.String(), "kind": string(effect.Kind), "because": because}
+	e.Detail = effectFacts(effect)
+	e.Detail["because"] = because
 	if err := appendAdminLog(tx, e); err != nil {
 		return err
 	}

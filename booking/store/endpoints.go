@@ -159,7 +159,7 @@ func (s *Store) AddEndpoint(ctx context.Context, e booking.Endpoint, by access.B
 		}
 		return appendAdminLog(tx, access.Entry{
 			At: e.CreatedAt, Actor: by.Actor, Remote: by.Remote, Action: access.DidAddEndpoint, Subject: endpointSubject(e.ID),
-			Detail: map[string]string{"name": e.Name, "host": e.Host(), "people": strconv.FormatBool(e.People)},
+			Detail: access.Facts{"name": e.Name, "host": e.Host(), "people": strconv.FormatBool(e.People)},
 		})
 	})
 }
@@ -168,7 +168,7 @@ func endpointSubject(id uuid.UUID) string { return booking.EndpointTarget(id) }
 
 // changeEndpoint writes columns of an endpoint that is there and, where a condition
 // is given, in a state, with the entry that tells of it.
-func (s *Store) changeEndpoint(tx *gorm.DB, id uuid.UUID, columns map[string]any, did string, detail map[string]string, by access.By, now time.Time, where string) error {
+func (s *Store) changeEndpoint(tx *gorm.DB, id uuid.UUID, columns map[string]any, did string, detail access.Facts, by access.By, now time.Time, where string) error {
 	q := tx.Table("endpoints").Where("id = ? AND removed_at IS NULL", id)
 	if where != "" {
 		q = q.Where(where)
@@ -216,7 +216,7 @@ func (s *Store) SwitchEndpoint(ctx context.Context, id uuid.UUID, on, skip bool,
 		} else if err := tx.Exec("UPDATE effects SET due_at = ? WHERE target = ? AND status IN ('pending', 'failed')", at(now), booking.EndpointTarget(id)).Error; err != nil {
 			return err
 		}
-		return s.changeEndpoint(tx, id, columns, access.DidSwitchEndpointOn, map[string]string{"skipped": strconv.FormatBool(skip)}, by, now, "off <> ''")
+		return s.changeEndpoint(tx, id, columns, access.DidSwitchEndpointOn, access.Facts{"skipped": strconv.FormatBool(skip)}, by, now, "off <> ''")
 	})
 }
 

@@ -438,7 +438,7 @@ func (e *erasure) end(ctx context.Context, by access.By, now time.Time) error {
 		if err := tx.Exec("UPDATE retention_runs SET finished_at = ? WHERE id = ?", at(now), e.run).Error; err != nil {
 			return err
 		}
-		return appendAdminLog(tx, access.Entry{At: now, Actor: by.Actor, Remote: by.Remote, Action: access.DidErase, Detail: map[string]string{
+		return appendAdminLog(tx, access.Entry{At: now, Actor: by.Actor, Remote: by.Remote, Action: access.DidErase, Detail: access.Facts{
 			"bookings": count(e.out.Bookings), "seats": count(e.out.Attendances), "receipts": count(e.out.Receipts), "effects": count(e.out.Effects), "forms": count(e.out.Forms),
 		}})
 	})

@@ -85,7 +85,7 @@ func (s *Store) mergeResources(
 ) (impact booking.Impact, err error) {
 	err = s.inTrips(ctx, func(tx *transaction) error {
 		r := reassignment{
-			loader: s.loader(tx), by: by, now: now, did: access.DidMergeResource, subject: from, detail: map[string]string{"into": into.String()},
+			loader: s.loader(tx), by: by, now: now, did: access.DidMergeResource, subject: from, detail: access.Facts{"into": into.String()},
 		}
 		if err := r.begin(); err != nil {
 			return err
@@ -173,7 +173,7 @@ type reassignment struct {
 	now     time.Time
 	did     string
 	subject uuid.UUID
-	detail  map[string]string
+	detail  access.Facts
 }
 
 func (r *reassignment) begin() (err error) {
@@ -297,8 +297,8 @@ func resourceSubject(id uuid.UUID) string { return "resource:" + id.String() }
 
 // identityDetail names an identity, unless its name is an e-mail: what is in the
 // log cannot be erased.
-func identityDetail(key booking.IdentityKey) map[string]string {
-	out := map[string]string{}
+func identityDetail(key booking.IdentityKey) access.Facts {
+	out := access.Facts{}
 	if key.Source.Provider != "" {
 		out["provider"] = key.Source.Provider
 	}

@@ -68,7 +68,7 @@ func (s *Store) AcceptOverlaps(ctx context.Context, by access.By, ids []uuid.UUI
 			accepted = append(accepted, a.BookingID)
 			err := appendAdminLog(tx.DB, access.Entry{
 				At: now, Actor: by.Actor, Action: access.DidAcceptOverlap, Subject: bookingSubject(a.BookingID),
-				Detail: map[string]string{"reason": reason}, Remote: by.Remote,
+				Detail: access.Facts{"reason": reason}, Remote: by.Remote,
 			})
 			if err != nil {
 				return err
@@ -129,7 +129,7 @@ func (s *Store) SetOverlapRule(ctx context.Context, by access.By, id uuid.UUID, 
 		}
 		return appendAdminLog(tx.DB, access.Entry{
 			At: now, Actor: by.Actor, Action: access.DidSetOverlapRule, Subject: resourceSubject(id), Remote: by.Remote,
-			Detail: map[string]string{"within_provider": strconv.FormatBool(on), "accepted": strconv.Itoa(accepted)},
+			Detail: access.Facts{"within_provider": strconv.FormatBool(on), "accepted": strconv.Itoa(accepted)},
 		})
 	})
 	return accepted, err

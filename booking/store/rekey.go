@@ -301,7 +301,7 @@ func (s *Store) endRekey(ctx context.Context, next *vault.Vault, run uuid.UUID, 
 			return err
 		}
 		return appendAdminLog(tx, access.Entry{
-			At: now, Actor: access.System.Actor, Action: access.DidRotateKey, Detail: map[string]string{"values": strconv.FormatInt(values, 10)},
+			At: now, Actor: access.System.Actor, Action: access.DidRotateKey, Detail: access.Facts{"values": strconv.FormatInt(values, 10)},
 		})
 	})
 }

@@ -46,11 +46,11 @@ func (s *Store) SetZone(ctx context.Context, by access.By, id uuid.UUID, zone st
 	if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
 		return &booking.InvalidError{Field: "zone", Detail: "is no time zone: give an IANA name such as Europe/Berlin"}
 	}
-	return s.editResource(ctx, by, id, now, access.DidSetZone, map[string]string{"zone": zone}, "UPDATE resources SET timezone = ? WHERE id = ?", zone, id)
+	return s.editResource(ctx, by, id, now, access.DidSetZone, access.Facts{"zone": zone}, "UPDATE resources SET timezone = ? WHERE id = ?", zone, id)
 }
 
 func (s *Store) editResource(
-	ctx context.Context, by access.By, id uuid.UUID, now time.Time, did string, detail map[string]string, statement string, args ...any,
+	ctx context.Context, by access.By, id uuid.UUID, now time.Time, did string, detail access.Facts, statement string, args ...any,
 ) error {
 	return s.inTrips(ctx, func(tx *transaction) error { //nolint:contextcheck // trips have the transaction's
 		if _, err := lockLedger(tx); err != nil {

@@ -111,9 +111,9 @@ func (r *Replays) Due(ctx context.Context) ([]uuid.UUID, error) { return r.opts.
 
 // entry tells the admin log what was asked for.
 func (r *Replays) entry(by access.By, action string, of booking.Replay) access.Entry {
-	detail := map[string]string{"dry_run": strconv.FormatBool(of.DryRun), "refetch": strconv.FormatBool(of.Refetch)}
+	detail := access.Facts{"dry_run": strconv.FormatBool(of.DryRun), "refetch": strconv.FormatBool(of.Refetch)}
 	f := of.Filter
-	for name, t := range map[string]*time.Time{"from": f.From, "to": f.To} {
+	for name, t := range map[access.Fact]*time.Time{"from": f.From, "to": f.To} {
 		if t != nil {
 			detail[name] = t.UTC().Format(time.RFC3339)
 		}
@@ -121,7 +121,7 @@ func (r *Replays) entry(by access.By, action string, of booking.Replay) access.E
 	if f.ConnectionID != nil {
 		detail["connection"] = f.ConnectionID.String()
 	}
-	for name, text := range map[string]string{"provider": f.Provider, "kind": string(f.Kind)} {
+	for name, text := range map[access.Fact]string{"provider": f.Provider, "kind": string(f.Kind)} {
 		if text != "" {
 			detail[name] = text
 		}

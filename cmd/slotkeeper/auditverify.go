@@ -79,7 +79,7 @@ func (c *cli) auditVerify() *cobra.Command {
 			for _, head := range kept {
 				out.Heads = append(out.Heads, keptHeadJSON{hex.EncodeToString(head[:]), chain.Kept[head]})
 			}
-			err := inst.accounts.Note(cmd.Context(), access.System, access.DidVerifyAudit, "", map[string]string{
+			err := inst.accounts.Note(cmd.Context(), access.System, access.DidVerifyAudit, "", access.Facts{
 				"intact": strconv.FormatBool(out.OK), "transitions": strconv.FormatInt(out.Transitions, 10), "head": out.Head,
 			})
 			if err != nil {

@@ -31,8 +31,8 @@ func backupOf(file string, s store.BackupState) backupJSON {
 }
 
 // detail is what the admin log keeps of it.
-func (b backupJSON) detail() map[string]string {
-	return map[string]string{
+func (b backupJSON) detail() access.Facts {
+	return access.Facts{
 		"file": filepath.Base(b.File), "transitions": strconv.FormatInt(b.Transitions, 10), "head": b.Head, "audit_intact": strconv.FormatBool(b.AuditIntact),
 	}
 }

@@ -296,7 +296,7 @@ func testAdminLog(t *testing.T, b *Bench) {
 		if i != 3 { // two at one time
 			at = at.Add(time.Minute)
 		}
-		if err := accounts.Note(t.Context(), by, access.DidExportAudit, "", map[string]string{"format": fmt.Sprint(i)}); err != nil {
+		if err := accounts.Note(t.Context(), by, access.DidExportAudit, "", access.Facts{"format": fmt.Sprint(i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
