@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -28,6 +29,9 @@ func (s *server) exportJSONL(c echo.Context) error { return s.exportAudit(c, aud
 // asked for is logged before anything is sent: whoever leaves in the middle has
 // seen what came until then.
 func (s *server) exportAudit(c echo.Context, format auditfile.Format) error {
+	if c.QueryParam("view") == adminView {
+		return s.exportAdminLog(c, format)
+	}
 	ctx, who := c.Request().Context(), s.viewer(c)
 	q := readAuditQuery(c.QueryParams())
 	f, err := q.filter(who.zone, s.Now())
@@ -41,9 +45,55 @@ func (s *server) exportAudit(c echo.Context, format auditfile.Format) error {
 	if err := s.Accounts.Note(ctx, s.by(c), access.DidExportAudit, "", auditfile.Detail(format, f)); err != nil {
 		return err
 	}
+	return s.sendFile(c, format, "audit", func(w io.Writer, flushed func() error) (int, error) {
+		return auditfile.Write(ctx, w, auditfile.Export{
+			Format: format, Filter: f, Names: auditfile.Names{Resources: names.resource, Connections: names.connection},
+			Transitions: s.Records.Transitions, Flushed: flushed,
+		})
+	})
+}
+
+// exportAdminLog is exportAudit of the log of accounts and actions, for who may read
+// it.
+func (s *server) exportAdminLog(c echo.Context, format auditfile.Format) error {
+	ctx, who := c.Request().Context(), s.viewer(c)
+	if !who.may(access.ReadAdminLog) {
+		return errNoRole
+	}
+	f, err := readAdminLogQuery(c.QueryParams()).filter(who.zone, s.Now())
+	if err != nil {
+		return err
+	}
+	names, err := s.deedNames(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.Accounts.Note(ctx, s.by(c), access.DidExportAdminLog, "", auditfile.DeedsDetail(format, f)); err != nil {
+		return err
+	}
+	return s.sendFile(c, format, "actions", func(w io.Writer, flushed func() error) (int, error) {
+		return auditfile.WriteDeeds(ctx, w, auditfile.DeedsExport{Format: format, Filter: f, Names: names, AdminLog: s.Records.AdminLog, Flushed: flushed})
+	})
+}
+
+func (s *server) deedNames(ctx context.Context) (auditfile.DeedNames, error) {
+	names, err := s.names(ctx)
+	if err != nil {
+		return auditfile.DeedNames{}, err
+	}
+	out := auditfile.DeedNames{Names: auditfile.Names{Resources: names.resource, Connections: names.connection}}
+	if out.Actors, err = s.Records.Actors(ctx); err != nil {
+		return out, err
+	}
+	out.Endpoints, err = s.Records.EndpointNames(ctx)
+	return out, err
+}
+
+// sendFile sends a file as it is written, for as long as its reader takes it.
+func (s *server) sendFile(c echo.Context, format auditfile.Format, name string, write func(w io.Writer, flushed func() error) (int, error)) error {
 	h := c.Response().Header()
 	h.Set(echo.HeaderContentType, format.MediaType())
-	h.Set(echo.HeaderContentDisposition, fmt.Sprintf(`attachment; filename="audit-%s.%s"`, s.Now().UTC().Format("20060102-150405"), format))
+	h.Set(echo.HeaderContentDisposition, fmt.Sprintf(`attachment; filename="%s-%s.%s"`, name, s.Now().UTC().Format("20060102-150405"), format))
 	out := http.NewResponseController(c.Response())
 	patience := func() error {
 		return ignoreUnsupported(out.SetWriteDeadline(time.Now().Add(exportPause))) //nolint:forbidigo // deadlines are by the machine's clock
@@ -51,17 +101,13 @@ func (s *server) exportAudit(c echo.Context, format auditfile.Format) error {
 	if err := patience(); err != nil {
 		return err
 	}
-	n, err := auditfile.Write(ctx, c.Response(), auditfile.Export{
-		Format: format, Filter: f, Names: auditfile.Names{Resources: names.resource, Connections: names.connection},
-		Transitions: s.Records.Transitions,
-		Flushed: func() error {
-			if err := ignoreUnsupported(out.Flush()); err != nil {
-				return err
-			}
-			return patience()
-		},
+	n, err := write(c.Response(), func() error {
+		if err := ignoreUnsupported(out.Flush()); err != nil {
+			return err
+		}
+		return patience()
 	})
-	return s.exported(ctx, c, n, err)
+	return s.exported(c.Request().Context(), c, n, err)
 }
 
 // exported ends an export. One that failed when part of it was sent must not look

@@ -68,19 +68,71 @@ func TestAuditExport(t *testing.T) {
 	}
 }
 
+// The log of accounts and actions is exported as it is filtered, for who reads it; the
+// file begins with that it was made.
+func TestAdminLogExport(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, full(), nil)
+	browser := w.user(t, "budi", access.Operator)
+	actor := access.User{ID: w.userNamed(t, "budi").ID}.Principal().Actor()
+	deeds := []access.Entry{
+		{Action: access.DidRenameResource, Subject: "resource:" + id(10).String(), Detail: access.Facts{"name": "=1+1\u202e"}},
+		{Action: access.DidAcceptOverlap, Subject: "booking:" + id(22).String(), Detail: access.Facts{"reason": "=cmd|' /C calc'!A0"}},
+		{Action: access.DidFailSignIn, Subject: "=odd"},
+	}
+	for _, e := range deeds {
+		if err := w.accounts.Note(t.Context(), access.By{Actor: actor, Remote: "192.0.2.7"}, e.Action, e.Subject, e.Detail); err != nil {
+			t.Fatal(err)
+		}
+	}
+	has(t, "the page", w.get(t, browser, "/audit?view=admin&range=30d").body, `href="/audit/export.csv?range=30d&amp;view=admin"`, `href="/audit/export.jsonl?range=30d&amp;view=admin"`)
+	res := w.get(t, browser, "/audit/export.csv?view=admin")
+	if got := res.Header.Get("Content-Disposition"); res.StatusCode != http.StatusOK || got != `attachment; filename="actions-20261130-050000.csv"` {
+		t.Fatalf("%d %s", res.StatusCode, got)
+	}
+	rows, err := csv.NewReader(strings.NewReader(res.body)).ReadAll()
+	if err != nil || strings.Join(rows[0], " ") != "seq at actor actor_name action subject subject_name facts remote" {
+		t.Fatalf("%q: %v", rows, err)
+	}
+	if first := rows[1]; first[4] != access.DidExportAdminLog || first[3] != "budi" || first[7] != `{"format":"csv","from":"2026-11-23T05:00:00.000000Z"}` {
+		t.Errorf("the first line is %q", first)
+	}
+	if odd := rows[2]; odd[5] != "'=odd" {
+		t.Errorf("a formula stands in %q", odd)
+	}
+	if named := rows[4]; named[6] != "Consulting room" || named[7] != "{\"name\":\"=1+1\uFFFD\"}" || named[8] != "192.0.2.7" {
+		t.Errorf("a resource was renamed: %q", named)
+	}
+	res = w.get(t, browser, "/audit/export.jsonl?view=admin&action="+access.DidAcceptOverlap+"&actor="+string(actor))
+	var line struct {
+		Actor, Action, Subject string
+		SubjectName            *string `json:"subject_name"`
+		Facts                  map[string]string
+	}
+	if err := json.Unmarshal([]byte(res.body), &line); err != nil || line.Action != access.DidAcceptOverlap || line.SubjectName != nil || line.Facts["reason"] != "=cmd|' /C calc'!A0" {
+		t.Errorf("%q: %v", res.body, err)
+	}
+	if got := w.logged(); got.Action != access.DidExportAdminLog || got.Detail["action"] != access.DidAcceptOverlap || got.Detail["actor"] != string(actor) {
+		t.Errorf("the log has %+v", got)
+	}
+	if res := w.get(t, browser, "/audit/export.csv?view=admin&from=soon"); res.StatusCode != http.StatusUnprocessableEntity {
+		t.Errorf("no day gives %d", res.StatusCode)
+	}
+}
+
 func (w *world) logged() access.Entry { return w.store.logged() }
 
 func TestAuditExportIsForOperators(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, full(), nil)
-	for _, path := range []string{"/audit/export.csv", "/audit/export.jsonl"} {
+	for _, path := range []string{"/audit/export.csv", "/audit/export.jsonl", "/audit/export.csv?view=admin"} {
 		if res := w.get(t, w.browser(t), path); res.StatusCode != http.StatusSeeOther {
 			t.Errorf("nobody gets %d", res.StatusCode)
 		}
 	}
 	for role, status := range map[access.Role]int{access.Viewer: http.StatusForbidden, access.Operator: http.StatusOK, access.Administrator: http.StatusOK} {
 		browser := w.user(t, string(role), role)
-		for _, path := range []string{"/audit/export.csv", "/audit/export.jsonl"} {
+		for _, path := range []string{"/audit/export.csv", "/audit/export.jsonl", "/audit/export.csv?view=admin", "/audit/export.jsonl?view=admin"} {
 			w.store.forget()
 			if res := w.get(t, browser, path); res.StatusCode != status || (len(w.store.entries()) == 1) != (status == http.StatusOK) {
 				t.Errorf("%s gets %d for %s, logged %d", role, res.StatusCode, path, len(w.store.entries()))

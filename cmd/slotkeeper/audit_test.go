@@ -99,12 +99,25 @@ func TestAuditExport(t *testing.T) {
 				t.Errorf("the page's %s is not the command's:\n%s\n%s", format, got, want)
 			}
 		}
-		log := getPage(t, browser, s.url+"/audit?view=admin&action=audit.exported")
+		deeds := s.run(t, "audit", "export", "--view", "admin", "--format", "jsonl", "--action", "token.created")
+		s.token(t, "read")
+		if after := s.run(t, "audit", "export", "--view", "admin", "--format", "jsonl", "--action", "token.created"); strings.Count(after, "\n") != strings.Count(deeds, "\n")+1 {
+			t.Errorf("tokens made are %s, and one more %s", deeds, after)
+		} else if got := getPage(t, browser, s.url+"/audit/export.jsonl?view=admin&range=all&action=token.created"); got != after {
+			t.Errorf("the page's log of actions is not the command's:\n%s\n%s", got, after)
+		}
+		log := getPage(t, browser, s.url+"/audit?view=admin&action=admin_log.exported")
+		if strings.Count(log, " exported this log of accounts and actions.") != 3 {
+			t.Errorf("exports of the log of actions are not in it:\n%s", log)
+		}
+		log = getPage(t, browser, s.url+"/audit?view=admin&action=audit.exported")
 		if strings.Count(log, " exported the audit.") < 4 || !strings.Contains(log, "admin exported the audit.") {
 			t.Errorf("the exports are not in the log:\n%s", log)
 		}
 		for _, bad := range [][]string{
 			{"--format", "xlsx"}, {"--from", "soon"}, {"--to", "31.12.2026"}, {"--booking", "mine"}, {"--connection", "x"}, {"--resource", "x"}, {"--outcome", "maybe"}, {"file.csv"},
+			{"--action", "user.signed_in"}, {"--view", "all"}, {"--view", "admin", "--reason", "stale"}, {"--view", "admin", "--troubled"},
+			{"--view", "admin", "--action", "user.sang"}, {"--view", "admin", "--actor", "user"}, {"--view", "admin", "--actor", "user:ayu"},
 		} {
 			s.refuses(t, append([]string{"audit", "export"}, bad...)...)
 		}
