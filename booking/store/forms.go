@@ -159,24 +159,10 @@ func (s *Store) KeepForms(ctx context.Context, connection uuid.UUID, keep bool, 
 	if err != nil || keep {
 		return 0, classify(err)
 	}
-	removed, err = s.inBatches(ctx, between, func(tx *gorm.DB) *gorm.DB {
-		return tx.Exec("DELETE FROM booking_forms WHERE id IN (SELECT id FROM booking_forms WHERE connection_id = ? LIMIT ?)", connection, retentionBatch)
+	return s.inBatches(ctx, between, func(tx *gorm.DB) (int64, error) {
+		res := tx.Exec("DELETE FROM booking_forms WHERE id IN (SELECT id FROM booking_forms WHERE connection_id = ? LIMIT ?)", connection, retentionBatch)
+		return res.RowsAffected, res.Error
 	})
-	return removed, classify(err)
-}
-
-// inBatches executes a statement, each time in a transaction of its own, until it
-// finds no whole batch any more.
-func (s *Store) inBatches(ctx context.Context, between func(context.Context) error, execute func(tx *gorm.DB) *gorm.DB) (sum int64, err error) {
-	for {
-		res := execute(s.write.WithContext(ctx))
-		if sum += res.RowsAffected; res.Error != nil || res.RowsAffected < retentionBatch {
-			return sum, res.Error
-		}
-		if err := between(ctx); err != nil {
-			return sum, err
-		}
-	}
 }
 
 // forms removes those whose time is over, and those of connections that have them

@@ -303,27 +303,37 @@ func (r *retention) expired(ctx context.Context) error {
 	return r.remove(ctx, "links", &r.row.Links, `DELETE FROM signin_links WHERE hash IN (SELECT hash FROM signin_links WHERE expires_at <= ? LIMIT ?)`, now, retentionBatch)
 }
 
-// remove executes a statement until it finds no whole batch any more. The run counts
-// what it removed in a column, unless that is "".
+// remove executes a statement in batches. The run counts what it removed in a column,
+// unless that is "".
 func (r *retention) remove(ctx context.Context, column string, sum *int64, text string, args ...any) error {
+	n, err := r.inBatches(ctx, r.between, func(tx *gorm.DB) (int64, error) {
+		res := tx.Exec(text, args...)
+		if res.Error != nil || res.RowsAffected == 0 || column == "" {
+			return res.RowsAffected, res.Error
+		}
+		return res.RowsAffected, tx.Table("retention_runs").Where("id = ?", r.row.ID).Update(column, gorm.Expr(column+" + ?", res.RowsAffected)).Error
+	})
+	*sum += n
+	return err
+}
+
+// inBatches removes until a batch is not whole, each in a transaction of its own, with
+// between called between them. It says how much was removed, also up to an error.
+func (s *Store) inBatches(ctx context.Context, between func(context.Context) error, batch func(tx *gorm.DB) (int64, error)) (sum int64, err error) {
 	for {
 		var n int64
-		err := r.inTx(ctx, func(tx *gorm.DB) error {
-			res := tx.Exec(text, args...)
-			if n = res.RowsAffected; res.Error != nil || n == 0 || column == "" {
-				return res.Error
-			}
-			return tx.Table("retention_runs").Where("id = ?", r.row.ID).Update(column, gorm.Expr(column+" + ?", n)).Error
+		err := s.inTx(ctx, func(tx *gorm.DB) (err error) {
+			n, err = batch(tx)
+			return err
 		})
 		if err != nil {
-			return err
+			return sum, err
 		}
-		*sum += n
-		if n < retentionBatch {
-			return nil
+		if sum += n; n < retentionBatch {
+			return sum, nil
 		}
-		if err := r.between(ctx); err != nil {
-			return err
+		if err := between(ctx); err != nil {
+			return sum, err
 		}
 	}
 }
