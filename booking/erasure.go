@@ -2,7 +2,10 @@ package booking
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // CodeBodyRetired is the code of a receipt that nothing more can be done about,
@@ -20,7 +23,56 @@ type Whom struct {
 	Phone string
 }
 
-// Erasure is what erasing a person removed, or would.
+// A phone number has at least so many digits, and at most as many as E.164 has, with the
+// zeros that stand for its +.
+const (
+	leastDigits = 7
+	mostDigits  = 17
+)
+
+// Check refuses what is no e-mail address or phone number, with an *InvalidError that
+// says what to give: a name that was typed there by mistake would be found nowhere, and
+// whoever asked would take the person for erased.
+func (w Whom) Check() error {
+	switch email, phone := NormalizeEmail(w.Email), strings.TrimSpace(w.Phone); {
+	case (email == "") == (phone == ""):
+		return &InvalidError{Field: "person", Detail: "give one e-mail address, or one phone number with its country's code"}
+	case email != "" && !isEmail(email):
+		return &InvalidError{Field: "email", Detail: "is no e-mail address: give one like rani@example.com, or a phone number as one"}
+	case phone != "" && !isPhone(phone):
+		return &InvalidError{Field: "phone", Detail: "is no phone number: give one with its country's code, like +62 812 5550 1234, or an e-mail address as one"}
+	}
+	return nil
+}
+
+// isEmail tells whether a text has the form of one address. Which hosts and mailboxes
+// there are is not for us to say: providers let people type what they like.
+func isEmail(s string) bool {
+	at := strings.LastIndexByte(s, '@')
+	if at < 1 || at == len(s)-1 {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(",;<>", r)
+	})
+}
+
+// isPhone takes digits with what people write between them.
+func isPhone(s string) bool {
+	digits := 0
+	for _, r := range s {
+		switch {
+		case r >= '0' && r <= '9':
+			digits++
+		case !strings.ContainsRune("+ -./()\u00A0\u2011", r):
+			return false
+		}
+	}
+	return digits >= leastDigits && digits <= mostDigits
+}
+
+// Erasure is what erasing a person removed, or would: of what was erased before already
+// nothing is counted again.
 type Erasure struct {
 	Bookings    int64
 	Attendances int64 // what is kept of seats beside their bookings
@@ -32,6 +84,11 @@ type Erasure struct {
 	Emails int64
 	// Hosts are those of a list who are hosts now, and were left out.
 	Hosts int64
+}
+
+// Nothing tells whether there was nothing left to remove.
+func (e Erasure) Nothing() bool {
+	return e.Bookings == 0 && e.Attendances == 0 && e.Receipts == 0 && e.Effects == 0 && e.Forms == 0
 }
 
 // ErasedKind says what of a person a key stands for.
@@ -49,11 +106,32 @@ type ErasedKey struct {
 	Kind     ErasedKind
 	Key      string
 	ErasedAt time.Time
+	// By are those on whose word it was done at first, as far as the log knows; more
+	// than one where several people were erased again together.
+	By []Actor
 }
+
+// Why people are erased again.
+const (
+	AgainRestored = "a backup was restored"
+	AgainListed   = "a list of them was given"
+)
 
 // ErasedList are all who were erased, so that they can be erased again in a database
 // that was restored from before. It fits no other installation.
 type ErasedList struct {
 	Installation string
 	People       []ErasedKey
+}
+
+// By are those on whose word people of the list were erased at first, each once.
+func (l ErasedList) By() []string {
+	var out []string
+	for _, p := range l.People {
+		for _, a := range p.By {
+			out = append(out, string(a))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }

@@ -104,6 +104,12 @@ func factValue(action string, name access.Fact, value string, who viewer, names 
 		}
 	case "connection", "connection_id", "resource", "resource_id", "resources", "into":
 		return names.ofIDs(value)
+	case "first_by":
+		all := strings.Fields(value)
+		for i, a := range all {
+			all[i] = l.actorName(booking.Actor(a), actors)
+		}
+		return strings.Join(all, ", ")
 	case "actor":
 		return l.actorName(booking.Actor(value), actors)
 	}

@@ -36,7 +36,7 @@ type eraseView struct {
 	Errors  map[string]string
 	// Found is what would be removed, or with Done was; nil while nobody is named.
 	Found *booking.Erasure
-	// Counts say it in words.
+	// Counts say it in words; none where there is nothing.
 	Counts []string
 	Done   bool
 	// Traces says that the database's files still have some of it.
@@ -76,9 +76,19 @@ func (s *server) erasePage(c echo.Context) error {
 func (s *server) showErase(c echo.Context, status int, v eraseView) error {
 	v.settingsTabs, v.Ways = s.settingsTabs(c, "erase"), []string{whomEmail, whomPhone}
 	if l := s.viewer(c).language; v.Found != nil {
-		v.Counts = []string{
-			l.n("erase.bookings", int(v.Found.Bookings)), l.n("erase.seats", int(v.Found.Attendances)),
-			l.n("erase.receipts", int(v.Found.Receipts)), l.n("erase.effects", int(v.Found.Effects)),
+		for _, c := range []struct {
+			key string
+			n   int64
+		}{
+			{"erase.bookings", v.Found.Bookings},
+			{"erase.seats", v.Found.Attendances},
+			{"erase.receipts", v.Found.Receipts},
+			{"erase.forms", v.Found.Forms},
+			{"erase.effects", v.Found.Effects},
+		} {
+			if c.n > 0 {
+				v.Counts = append(v.Counts, l.n(c.key, int(c.n)))
+			}
 		}
 	}
 	return s.page(c, status, "settingserase", page{Title: "erase.title", Section: "settings", Data: v})
@@ -132,7 +142,7 @@ func (s *server) eraseRefused(c echo.Context, v eraseView, err error) error {
 	var conflict *booking.ConflictError
 	switch {
 	case errors.As(err, &invalid):
-		v.Errors = map[string]string{"who": l.t("erase.who.invalid")}
+		v.Errors = map[string]string{"who": l.named("erase.who.invalid", v.By)}
 		return s.showErase(c, http.StatusUnprocessableEntity, v)
 	case errors.As(err, &conflict):
 		v.Trouble = l.t("erase.host")

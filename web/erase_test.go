@@ -21,8 +21,8 @@ type eraser struct {
 }
 
 func (e *eraser) Erase(_ context.Context, who booking.Whom, by access.By, _ time.Time, dry bool) (booking.Erasure, error) {
-	if (who.Email == "") == (who.Phone == "") {
-		return booking.Erasure{}, &booking.InvalidError{Field: "person"}
+	if err := who.Check(); err != nil {
+		return booking.Erasure{}, err
 	}
 	if !dry {
 		e.erased, e.by = append(e.erased, who), append(e.by, by)
@@ -35,12 +35,12 @@ func (e *eraser) Erase(_ context.Context, who booking.Whom, by access.By, _ time
 func TestErasePage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, full(), nil)
-	w.eraser.found = booking.Erasure{Bookings: 2, Attendances: 1, Receipts: 5, Emails: 1}
+	w.eraser.found = booking.Erasure{Bookings: 2, Attendances: 1, Receipts: 5, Forms: 1, Emails: 1}
 	admin := w.user(t, "admin", access.Administrator)
 	says(t, w.get(t, admin, "/settings/erase"), "Erase a person", "Show what there is")
 	const email = "wulan.prastiwi@mail.example"
 	form := url.Values{"by": {"email"}, "who": {" Wulan.Prastiwi@mail.example "}}
-	says(t, w.post(t, admin, "/settings/erase", form), "2 bookings", "1 seat of a group event", "5 deliveries with bodies", "Type the e-mail again", "cannot be undone")
+	says(t, w.post(t, admin, "/settings/erase", form), "2 bookings", "1 seat of a group event", "5 messages that booking providers sent about them", "intake forms and notes of 1 booking", "Type the e-mail again", "cannot be undone")
 	for _, again := range []string{"", "wulan@mail.example", "yes"} {
 		form.Set("again", again)
 		if resp := w.post(t, admin, "/settings/erase/confirm", form); resp.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(resp.body, "not what you entered") {
@@ -51,7 +51,10 @@ func TestErasePage(t *testing.T) {
 		t.Fatalf("erased %v without a confirmation", w.eraser.erased)
 	}
 	form.Set("again", email)
-	page := says(t, w.post(t, admin, "/settings/erase/confirm", form), "Erased", "2 bookings", "without saying whom")
+	page := says(t, w.post(t, admin, "/settings/erase/confirm", form), "Erased", "were removed from:", "2 bookings", "What stays, and why", "Ask for it there too", "without saying whom")
+	if strings.Contains(page, "cancellation") {
+		t.Error("the page counts what there was none of")
+	}
 	if len(w.eraser.erased) != 1 || !strings.EqualFold(w.eraser.erased[0].Email, email) || !strings.HasPrefix(string(w.eraser.by[0].Actor), "user:") {
 		t.Errorf("erased %v by %v", w.eraser.erased, w.eraser.by)
 	}
@@ -65,9 +68,22 @@ func TestErasePage(t *testing.T) {
 	if len(w.eraser.erased) != 2 || w.eraser.erased[1].Phone == "" {
 		t.Errorf("erased %v", w.eraser.erased)
 	}
-	if resp := w.post(t, admin, "/settings/erase", url.Values{"by": {"email"}, "who": {" "}}); resp.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(resp.body, "Enter one e-mail address") {
-		t.Errorf("nobody is answered %d", resp.StatusCode)
+	for _, wrong := range []struct{ by, who, want string }{
+		{"email", " ", "That is no e-mail address"}, {"email", "Wulan Prastiwi", "choose phone number"}, {"email", "+62 811 4440 7788", "choose phone number"},
+		{"phone", "12", "That is no phone number"}, {"phone", "wulan@mail.example", "choose e-mail"},
+	} {
+		resp := w.post(t, admin, "/settings/erase", url.Values{"by": {wrong.by}, "who": {wrong.who}})
+		if resp.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(resp.body, wrong.want) {
+			t.Errorf("%s %q is answered %d", wrong.by, wrong.who, resp.StatusCode)
+		}
 	}
+	w.eraser.found = booking.Erasure{Emails: 1}
+	says(t, w.post(t, admin, "/settings/erase", form), "Nothing that is kept here tells of them")
+	for _, lang := range []string{"en", "id"} {
+		wholesome(t, w.post(t, admin, "/settings/erase/confirm", form, "Accept-Language", lang), lang)
+	}
+	says(t, w.post(t, admin, "/settings/erase/confirm", form), "Nothing was left to erase")
+	w.eraser.found = booking.Erasure{Bookings: 2}
 	w.eraser.err = booking.ErrTracesLeft
 	says(t, w.post(t, admin, "/settings/erase/confirm", form), "Erased", "still have some of it")
 	w.eraser.err = &booking.ConflictError{Detail: "a host"}

@@ -73,7 +73,7 @@ func TestMessagesAreUsed(t *testing.T) {
 			t.Errorf("%s asks for %s, which has no text", by, key)
 		}
 	}
-	sets := map[string]bool{"deed": true, "did": true, "fault": true, "trouble": true, "remedy": true, "undone": true, "kept": true, "hop.found": true, "signed": true, "signed.failed": true, "purpose": true, "notices": true, "found": true, "because": true, "asked": true, "conflict": true, "user.refused": true, "actor": true, "provider": true, "reason": true, "booking.ended": true, "party": true}
+	sets := map[string]bool{"deed": true, "did": true, "fault": true, "trouble": true, "remedy": true, "undone": true, "kept": true, "hop.found": true, "signed": true, "signed.failed": true, "purpose": true, "notices": true, "found": true, "because": true, "erase.who.invalid": true, "asked": true, "conflict": true, "user.refused": true, "actor": true, "provider": true, "reason": true, "booking.ended": true, "party": true}
 	for _, pattern := range []string{"templates/*.html", "templates/partials/*.html"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
@@ -212,17 +212,17 @@ func closedSets() map[string][]string {
 			"disconnected", "rotating", "secret_given", "not_rotating", "ended", "importing", "no_preview", "key_not_ours", "busy", "accepted",
 			"user_disabled", "user_enabled", "last_administrator", "user_exists", "request_used", "host_email", "other_installation", "rotation_open",
 		},
-		"level":            text(booking.LevelNotice, booking.LevelWarning, booking.LevelPage),
-		"channel":          text(booking.ChannelMail, booking.ChannelSlack),
-		"feeds.level":      text(booking.FeedBusy, booking.FeedNames, booking.FeedFull),
-		"erase.by":         {"email", "phone"},
-		"erase.again":      {"email", "phone"},
+		"level":       text(booking.LevelNotice, booking.LevelWarning, booking.LevelPage),
+		"channel":     text(booking.ChannelMail, booking.ChannelSlack),
+		"feeds.level": text(booking.FeedBusy, booking.FeedNames, booking.FeedFull),
+		"erase.by":    {"email", "phone"},
+		"erase.again": {"email", "phone"}, "erase.who.invalid": {"email", "phone"},
 		"feeds.level.help": text(booking.FeedBusy, booking.FeedNames, booking.FeedFull),
 		"resource.done":    {"renamed", "zone", "merged", "split", "mapped", "ruled", "unruled"},
 		"kind": text("none", booking.KindRequested, booking.KindCreated, booking.KindMoved, booking.KindCanceled, booking.KindDetails,
 			booking.KindNoShow, booking.KindSelftest, "other", "unknown", "OOO_CREATED", "BOOKING_PAYMENT_INITIATED", "BOOKING_PAID", "BOOKING_NO_SHOW_UPDATED",
 			"MEETING_STARTED", "MEETING_ENDED", "RECORDING_READY", "FORM_SUBMITTED", "PING", "routing_form_submission.created", "order.completed"),
-		"because":          {"asked_for", "the_overlap_was_accepted"},
+		"because":          {"asked_for", "the_overlap_was_accepted", "a_backup_was_restored", "a_list_of_them_was_given"},
 		"asked":            text(booking.EffectCancel, booking.EffectAlertMail, booking.EffectAlertSlack, booking.EffectWebhook),
 		"replay.count":     {"changed", "wouldchange", "unchanged", "still_failed", "asked", "need_refetch", "open", "gone"},
 		"replay.help":      {"changed", "wouldchange", "unchanged", "still_failed", "asked", "need_refetch", "open", "gone"},

@@ -111,7 +111,7 @@ type EntryFilter struct {
 func FactNames() []Fact {
 	return []Fact{
 		"accepted", "action", "actor", "affected", "audit_intact", "because", "booking_id", "bookings", "connection", "connection_id", "dry_run",
-		"effect", "effects", "event", "failed_at", "file", "format", "forms", "found", "from", "head", "host", "identity", "intact", "into", "kind", "level", "limited",
+		"effect", "effects", "event", "failed_at", "file", "first_by", "format", "forms", "found", "from", "head", "host", "identity", "intact", "into", "kind", "level", "limited",
 		"name", "names", "ok", "outcome", "people", "phones", "provider", "purpose", "reason", "receipts", "refetch", "resource", "resource_id", "resources", "role", "run",
 		"scope", "seats", "show", "skipped", "status", "text", "to", "transitions", "values", "webhook", "with", "within_provider", "zone",
 	}
@@ -128,7 +128,7 @@ func Deeds() []string {
 		DidConnect, DidFailConnect, DidReconnect, DidDisconnect, DidCheckConnection, DidTestConnection, DidCompareConnection, DidImportConnection, DidStopRun, DidRotateSecret, DidFinishRotation, DidAbandonRotation, DidKeepForms, DidDropForms,
 		DidMapIdentity, DidSplitIdentity, DidMergeResource, DidRenameResource, DidSetZone, DidSetOverlapRule,
 		DidReadBody, DidReadForms, DidExportAudit, DidExportAdminLog, DidVerifyAudit, DidReplay, DidStopReplay,
-		DidBackUp, DidRestore, DidRotateKey, DidErase,
+		DidBackUp, DidRestore, DidRotateKey, DidErase, DidEraseAgain,
 	}
 }
 
@@ -209,6 +209,9 @@ const (
 	DidRestore   = "installation.restored"
 	DidRotateKey = "installation.key_rotated"
 	DidErase     = "person.erased"
+	// DidEraseAgain erased who had been erased before and was here again, as after a
+	// restore.
+	DidEraseAgain = "person.erased_again"
 )
 
 // UserChange names what changes of a stored user; nil leaves it. Only these

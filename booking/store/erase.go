@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -25,8 +26,10 @@ import (
 type erasure struct {
 	*Store
 	people
-	dry      bool
-	out      booking.Erasure
+	dry bool
+	out booking.Erasure
+	// entry says what is done, and on whose word.
+	entry    access.Entry
 	run      uuid.UUID
 	bookings []erasedBooking
 	names    []string
@@ -40,6 +43,14 @@ type erasedBooking struct {
 	InviteeEmail    string
 	InviteePhone    string
 	InviteeTimezone string
+	Title           string
+	Location        string
+}
+
+// done tells whether nothing of a person is left in it.
+func (b erasedBooking) done(pepper []byte) bool {
+	return b.InviteeName == "" && b.InviteePhone == "" && b.InviteeTimezone == "" && b.Title == "" && b.Location == "" &&
+		b.InviteeEmail == vault.ErasedEmail(vault.EmailKey(pepper, b.InviteeEmail))
 }
 
 // Erase removes a person from everything that can be changed: bookings, what is
@@ -48,41 +59,45 @@ type erasedBooking struct {
 // a copy is still known. The audit log names nobody and is not touched. With dry it
 // only counts. It may be called again, and goes on where it was cut off.
 func (s *Store) Erase(ctx context.Context, who booking.Whom, by access.By, now time.Time, dry bool) (booking.Erasure, error) {
-	e, err := s.newErasure(ctx, now, dry)
+	if err := who.Check(); err != nil {
+		return booking.Erasure{}, err
+	}
+	e, err := s.newErasure(ctx, by, now, dry)
 	if err != nil {
 		return booking.Erasure{}, err
 	}
+	e.entry.Action = access.DidErase
 	if key := vault.EmailKey(e.pepper, who.Email); key != "" {
 		e.emails[key] = true
 	}
 	if key := vault.PhoneKey(e.pepper, who.Phone); key != "" {
 		e.phones[key] = true
 	}
-	if len(e.emails)+len(e.phones) != 1 {
-		return e.out, &booking.InvalidError{Field: "person", Detail: "is one e-mail, or one phone number with its country's code"}
-	}
 	if err := e.noHost(ctx, who.Email); err != nil {
 		return e.out, err
 	}
-	return e.out, e.do(ctx, by, now)
+	return e.out, e.do(ctx, now)
 }
 
-func (s *Store) newErasure(ctx context.Context, now time.Time, dry bool) (*erasure, error) {
+func (s *Store) newErasure(ctx context.Context, by access.By, now time.Time, dry bool) (*erasure, error) {
 	pepper, err := s.Installation(ctx, now)
 	if err != nil {
 		return nil, err
 	}
-	return &erasure{Store: s, dry: dry, run: uuid.New(), people: people{pepper: pepper, emails: map[string]bool{}, phones: map[string]bool{}}}, nil
+	return &erasure{
+		Store: s, dry: dry, run: uuid.New(), people: people{pepper: pepper, emails: map[string]bool{}, phones: map[string]bool{}},
+		entry: access.Entry{At: now, Actor: by.Actor, Remote: by.Remote, Detail: access.Facts{}},
+	}, nil
 }
 
 // do erases whom the keys stand for.
-func (e *erasure) do(ctx context.Context, by access.By, now time.Time) error {
+func (e *erasure) do(ctx context.Context, now time.Time) error {
 	for _, step := range []func(context.Context) error{
 		e.find, // the e-mails that a number leads to
 		func(ctx context.Context) error { return e.begin(ctx, now) },
 		e.find, // what came in between
 		e.eraseBookings, e.eraseAttendances, e.eraseReceipts, e.eraseForms, e.eraseEffects,
-		func(ctx context.Context) error { return e.end(ctx, by, now) },
+		func(ctx context.Context) error { return e.end(ctx, now) },
 	} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("store: erase: %w", classify(err))
@@ -107,10 +122,11 @@ func (e *erasure) noHost(ctx context.Context, email string) error {
 // find looks through all bookings: spelling is not the database's to judge.
 func (e *erasure) find(ctx context.Context) error {
 	e.bookings, e.names, e.numbers = nil, nil, people{pepper: e.pepper, phones: map[string]bool{}}
+	left := 0
 	var last uuid.UUID
 	for {
 		var rows []erasedBooking
-		err := e.reader(ctx).Table("bookings").Select("id, session_id, invitee_name, invitee_email, invitee_phone, invitee_timezone").
+		err := e.reader(ctx).Table("bookings").Select("id, session_id, invitee_name, invitee_email, invitee_phone, invitee_timezone, title, location").
 			Where("id > ?", last).Order("id").Limit(retentionBatch).Find(&rows).Error
 		if err != nil {
 			return err
@@ -123,6 +139,9 @@ func (e *erasure) find(ctx context.Context) error {
 				e.emails[key] = true
 			}
 			e.bookings = append(e.bookings, r)
+			if !r.done(e.pepper) {
+				left++
+			}
 			if key := vault.PhoneKey(e.pepper, r.InviteePhone); key != "" {
 				e.numbers.phones[key] = true
 			}
@@ -131,7 +150,7 @@ func (e *erasure) find(ctx context.Context) error {
 			}
 		}
 		if len(rows) < retentionBatch {
-			e.out.Bookings, e.out.Emails = int64(len(e.bookings)), int64(len(e.emails))
+			e.out.Bookings, e.out.Emails = int64(left), int64(len(e.emails))
 			slices.Sort(e.names)
 			e.names = slices.Compact(e.names)
 			return nil
@@ -232,20 +251,25 @@ func (e *erasure) eraseAttendances(ctx context.Context) error {
 	type seat struct {
 		ExternalID, Key, Provider, APIBase string
 		InviteeEmail, InviteePhone         string
+		InviteeName, InviteeTimezone       string
 		Title, Location                    string
 	}
 	var found []seat
 	last := seat{}
 	for {
 		var rows []seat
-		err := e.reader(ctx).Table("attendances").Select("external_id, key, provider, api_base, invitee_email, invitee_phone, title, location").
+		err := e.reader(ctx).Table("attendances").Select("external_id, key, provider, api_base, invitee_email, invitee_phone, invitee_name, invitee_timezone, title, location").
 			Where("(external_id, key, provider, api_base) > (?, ?, ?, ?)", last.ExternalID, last.Key, last.Provider, last.APIBase).
 			Order("external_id, key, provider, api_base").Limit(retentionBatch).Find(&rows).Error
 		if err != nil {
 			return err
 		}
 		for _, r := range rows {
-			if e.emails[r.Key] || e.email(r.InviteeEmail) || e.phone(r.InviteePhone) || len(e.texts(r.Title, r.Location)) > 0 {
+			own := e.emails[r.Key] || e.email(r.InviteeEmail) || e.phone(r.InviteePhone)
+			done := erasedBooking{
+				InviteeName: r.InviteeName, InviteeEmail: r.InviteeEmail, InviteePhone: r.InviteePhone, InviteeTimezone: r.InviteeTimezone, Title: r.Title, Location: r.Location,
+			}.done(e.pepper)
+			if own && !done || len(e.texts(r.Title, r.Location)) > 0 {
 				found = append(found, r)
 			}
 		}
@@ -333,7 +357,7 @@ func (e *erasure) tells(r toldRow) (bool, error) {
 	for _, sealed := range []struct {
 		value   []byte
 		context string
-	}{{r.RawBody, bodyContext(r.ID)}, {r.Snapshot, snapshotContext(r.ID)}, {r.WaitingEvent, eventContext(r.ID)}} {
+	}{{r.RawBody, bodyContext(r.ID)}, {r.Snapshot, snapshotContext(r.ID)}} {
 		if sealed.value == nil {
 			continue
 		}
@@ -345,7 +369,11 @@ func (e *erasure) tells(r toldRow) (bool, error) {
 			return true, nil
 		}
 	}
-	return false, nil
+	if r.WaitingEvent == nil {
+		return false, nil
+	}
+	before, after, err := e.waitingWithout(r)
+	return e.in(before) && !bytes.Equal(before, after), err
 }
 
 func (e *erasure) eraseTold(ctx context.Context, telling []toldRow) error {
@@ -359,10 +387,11 @@ func (e *erasure) eraseTold(ctx context.Context, telling []toldRow) error {
 				return nil, err
 			}
 			if r.WaitingEvent != nil {
-				sealed, err := e.waitingWithout(r)
+				_, after, err := e.waitingWithout(r)
 				if err != nil {
 					return nil, err
 				}
+				sealed := e.vault.Seal(after, eventContext(r.ID))
 				// What was applied meanwhile is not to wait again.
 				if err := of.Where("waiting_event IS NOT NULL").Update("waiting_event", sealed).Error; err != nil {
 					return nil, err
@@ -379,20 +408,18 @@ func (e *erasure) eraseTold(ctx context.Context, telling []toldRow) error {
 	})
 }
 
-func (e *erasure) waitingWithout(r toldRow) ([]byte, error) {
-	plain, err := e.vault.Open(r.WaitingEvent, eventContext(r.ID))
-	if err != nil {
-		return nil, err
+// waitingWithout is what waits of a receipt, with the person and without.
+func (e *erasure) waitingWithout(r toldRow) (before, after []byte, err error) {
+	if before, err = e.vault.Open(r.WaitingEvent, eventContext(r.ID)); err != nil {
+		return nil, nil, fmt.Errorf("receipt %s: %w", r.ID, err)
 	}
 	var event *booking.Event
-	if err := json.Unmarshal(plain, &event); err != nil {
-		return nil, err
+	if err := json.Unmarshal(before, &event); err != nil {
+		return nil, nil, fmt.Errorf("receipt %s: what waits: %w", r.ID, err)
 	}
 	event, _ = e.without(event)
-	if plain, err = json.Marshal(event); err != nil {
-		return nil, err
-	}
-	return e.vault.Seal(plain, eventContext(r.ID)), nil
+	after, err = json.Marshal(event)
+	return before, after, err
 }
 
 // eraseEffects gives up what is still to be done about the person: a message to a
@@ -429,18 +456,20 @@ func (e *erasure) eraseEffects(ctx context.Context) error {
 	return nil
 }
 
-func (e *erasure) end(ctx context.Context, by access.By, now time.Time) error {
+func (e *erasure) end(ctx context.Context, now time.Time) error {
 	if e.dry {
 		return nil
 	}
-	count := func(n int64) string { return strconv.FormatInt(n, 10) }
+	for name, n := range map[access.Fact]int64{
+		"bookings": e.out.Bookings, "seats": e.out.Attendances, "receipts": e.out.Receipts, "effects": e.out.Effects, "forms": e.out.Forms,
+	} {
+		e.entry.Detail[name] = strconv.FormatInt(n, 10)
+	}
 	err := e.inTx(ctx, func(tx *gorm.DB) error {
 		if err := tx.Exec("UPDATE retention_runs SET finished_at = ? WHERE id = ?", at(now), e.run).Error; err != nil {
 			return err
 		}
-		return appendAdminLog(tx, access.Entry{At: now, Actor: by.Actor, Remote: by.Remote, Action: access.DidErase, Detail: access.Facts{
-			"bookings": count(e.out.Bookings), "seats": count(e.out.Attendances), "receipts": count(e.out.Receipts), "effects": count(e.out.Effects), "forms": count(e.out.Forms),
-		}})
+		return appendAdminLog(tx, e.entry)
 	})
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -170,8 +171,8 @@ func TestErase(t *testing.T) {
 				if n := len(later.Attendances); n != len(before.Attendances) {
 					t.Errorf("%d attendances, not %d: the seat was taken for another's", n, len(before.Attendances))
 				}
-				if _, err := b.Erase(t.Context(), who, access.System, storetest.Now, false); err != nil {
-					t.Errorf("a second time: %v", err)
+				if found, err := b.Erase(t.Context(), who, access.System, storetest.Now, false); err != nil || !found.Nothing() {
+					t.Errorf("a second time %+v: %v", found, err)
 				}
 				check("erased twice")
 			})
@@ -186,7 +187,7 @@ func TestEraseRefuses(t *testing.T) {
 			t.Parallel()
 			b := storetest.NewBench(t, fresh(t))
 			b.Apply(t, bt.New(bt.Calendly, cre, "one", 1, bt.When("10:00", "10:30"), bt.With("maren"), bt.For("priya")))
-			for _, who := range []booking.Whom{{}, {Phone: "123"}, {Email: "  "}, {Email: "a@b.example", Phone: "+62 812 5550 1234"}, {Email: "maren@harbourclinic.example"}} {
+			for _, who := range []booking.Whom{{}, {Phone: "123"}, {Email: "  "}, {Email: "a@b.example", Phone: "+62 812 5550 1234"}, {Email: "maren@harbourclinic.example"}, {Email: "Priya Raman"}, {Email: "priya@"}, {Email: "a@b.example, c@d.example"}, {Phone: "priya@mail.example"}} {
 				if _, err := b.Erase(t.Context(), who, access.System, storetest.Now, false); err == nil {
 					t.Errorf("%+v was erased", fmt.Sprint(who))
 				}
@@ -217,11 +218,11 @@ func TestEraseAgain(t *testing.T) {
 		elsewhere := list
 		elsewhere.Installation = vault.PepperName([]byte("another"))
 		var conflict *booking.ConflictError
-		if _, err := b.EraseAgain(ctx, elsewhere, access.System, storetest.Now, false); !errors.As(err, &conflict) {
+		if _, err := b.EraseAgain(ctx, elsewhere, booking.AgainListed, access.System, storetest.Now, false); !errors.As(err, &conflict) {
 			t.Errorf("another installation's list: %v", err)
 		}
 		for _, dry := range []bool{true, false} {
-			found, err := b.EraseAgain(ctx, list, access.System, storetest.Now, dry)
+			found, err := b.EraseAgain(ctx, list, booking.AgainListed, access.System, storetest.Now, dry)
 			if err != nil || found.Bookings != 1 || found.Receipts != 1 || found.Hosts != 1 {
 				t.Errorf("dry %v: %+v, %v", dry, found, err)
 			}
@@ -237,8 +238,40 @@ func TestEraseAgain(t *testing.T) {
 		if err != nil || got.Installation != list.Installation || len(got.People) != 2 { // the number, and the e-mail that it led to
 			t.Errorf("%+v, %v", got, err)
 		}
-		if _, err := b.EraseAgain(ctx, got, access.System, storetest.Now, false); err != nil {
-			t.Errorf("its own list: %v", err)
+		if found, err := b.EraseAgain(ctx, got, booking.AgainListed, access.System, storetest.Now, true); err != nil || !found.Nothing() {
+			t.Errorf("its own list leaves %+v to do: %v", found, err)
+		}
+	})
+}
+
+// Who was erased is listed with who had it done, and stays so when it was done again:
+// the log of the database that is left says so.
+func TestErasedOnWhoseWord(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *storetest.Bench) {
+		ctx := t.Context()
+		by := access.By{Actor: "user:01890000-0000-7000-8000-0000000000aa", Remote: "192.0.2.7"}
+		if _, err := b.Erase(ctx, booking.Whom{Email: "priya.raman@mail.example"}, by, storetest.Now, false); err != nil {
+			t.Fatal(err)
+		}
+		before, err := b.ErasedPeople(ctx, storetest.Now)
+		if err != nil || len(before.People) != 1 || !slices.Equal(before.People[0].By, []booking.Actor{by.Actor}) {
+			t.Fatalf("listed are %+v: %v", before, err)
+		}
+		// Another database of the installation, which knew nobody.
+		later := storetest.Now.Add(time.Hour)
+		before.People[0].Key = strings.Repeat("a", 32)
+		if _, err := b.EraseAgain(ctx, before, booking.AgainRestored, access.System, later, false); err != nil {
+			t.Fatal(err)
+		}
+		log, err := b.AdminLog(ctx, access.EntryFilter{Action: access.DidEraseAgain}, booking.Page{Limit: 5})
+		if err != nil || len(log.Items) != 1 || log.Items[0].Actor != access.System.Actor ||
+			log.Items[0].Detail["because"] != booking.AgainRestored || log.Items[0].Detail["first_by"] != string(by.Actor) {
+			t.Errorf("the log has %+v: %v", log.Items, err)
+		}
+		after, err := b.ErasedPeople(ctx, later)
+		if err != nil || len(after.People) != 2 || !slices.Equal(after.People[1].By, []booking.Actor{by.Actor}) {
+			t.Errorf("then listed are %+v: %v", after, err)
 		}
 	})
 }

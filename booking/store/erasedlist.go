@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/libtnb/sqlite"
@@ -39,17 +40,58 @@ func (s *Store) ErasedPeople(ctx context.Context, now time.Time) (booking.Erased
 	if err := s.reader(ctx).Order("erased_at, key").Find(&rows).Error; err != nil {
 		return booking.ErasedList{}, classify(err)
 	}
-	return booking.ErasedList{Installation: vault.PepperName(pepper), People: rowsOf(rows, erasedRow.toDomain)}, nil
+	out := booking.ErasedList{Installation: vault.PepperName(pepper), People: rowsOf(rows, erasedRow.toDomain)}
+	var deeds []erasedDeed
+	err = s.reader(ctx).Table("admin_log").Select("at, actor, detail").Where("action IN ?", erasing()).Find(&deeds).Error
+	if err != nil {
+		return booking.ErasedList{}, classify(err)
+	}
+	onWhoseWord(out.People, deeds)
+	return out, nil
+}
+
+// erasing are the actions of entries that tell of an erasure.
+func erasing() []string { return []string{access.DidErase, access.DidEraseAgain} }
+
+// erasedDeed is what the admin log says of an erasure. What was erased by it has its
+// time.
+type erasedDeed struct {
+	At     stamp
+	Actor  booking.Actor
+	Detail document[access.Facts]
+}
+
+// onWhoseWord says of erased people who had it done at first: of those who were erased
+// again, whom the entry of that names.
+func onWhoseWord(people []booking.ErasedKey, deeds []erasedDeed) {
+	by := map[int64][]booking.Actor{}
+	for _, d := range deeds {
+		actors := []booking.Actor{d.Actor}
+		if first := strings.Fields(d.Detail.v["first_by"]); len(first) > 0 {
+			actors = nil
+			for _, a := range first {
+				actors = append(actors, booking.Actor(a))
+			}
+		}
+		by[d.At.t.UnixMicro()] = actors
+	}
+	for i, p := range people {
+		people[i].By = by[p.ErasedAt.UnixMicro()]
+	}
 }
 
 // EraseAgain erases who stands in a list of this installation's, as Erase does: what a
-// restored database has of people who were erased since its backup. Who is a host now
-// is left out and counted. A list of another installation is a *booking.ConflictError:
-// nobody would be found by it.
-func (s *Store) EraseAgain(ctx context.Context, list booking.ErasedList, by access.By, now time.Time, dry bool) (booking.Erasure, error) {
-	e, err := s.newErasure(ctx, now, dry)
+// restored database has of people who were erased since its backup. The entry says why,
+// and on whose word it was done at first. Who is a host now is left out and counted. A
+// list of another installation is a *booking.ConflictError: nobody would be found by it.
+func (s *Store) EraseAgain(ctx context.Context, list booking.ErasedList, because string, by access.By, now time.Time, dry bool) (booking.Erasure, error) {
+	e, err := s.newErasure(ctx, by, now, dry)
 	if err != nil {
 		return booking.Erasure{}, err
+	}
+	e.entry.Action, e.entry.Detail["because"] = access.DidEraseAgain, because
+	if first := list.By(); len(first) > 0 {
+		e.entry.Detail["first_by"] = strings.Join(first, " ")
 	}
 	if list.Installation != vault.PepperName(e.pepper) {
 		return e.out, &booking.ConflictError{Code: "other_installation", Detail: "this list is another installation's: its keys say nothing about the people here"}
@@ -70,7 +112,7 @@ func (s *Store) EraseAgain(ctx context.Context, list booking.ErasedList, by acce
 	if len(e.emails)+len(e.phones) == 0 {
 		return e.out, nil
 	}
-	return e.out, e.do(ctx, by, now)
+	return e.out, e.do(ctx, now)
 }
 
 // leaveHosts takes hosts out: bookings are told apart by their e-mails.
@@ -123,5 +165,30 @@ func ErasedIn(ctx context.Context, file string, v *vault.Vault) (list booking.Er
 		}
 		list.People = append(list.People, r.toDomain())
 	}
-	return list, rows.Err()
+	if err := rows.Err(); err != nil {
+		return list, err
+	}
+	deeds, err := erasedDeeds(ctx, db)
+	if err != nil {
+		return list, fmt.Errorf("store: %s: %w", file, err)
+	}
+	onWhoseWord(list.People, deeds)
+	return list, nil
+}
+
+func erasedDeeds(ctx context.Context, db *sql.DB) ([]erasedDeed, error) {
+	rows, err := db.QueryContext(ctx, "SELECT at, actor, detail FROM admin_log WHERE action IN (?, ?)", access.DidErase, access.DidEraseAgain)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []erasedDeed
+	for rows.Next() {
+		var d erasedDeed
+		if err := rows.Scan(&d.At, &d.Actor, &d.Detail); err != nil {
+			return nil, err
+		}
+		out = append(out, d)
+	}
+	return out, rows.Err()
 }

@@ -19,6 +19,7 @@ type erasureJSON struct {
 	Seats    int64 `json:"seats"`
 	Receipts int64 `json:"receipts"`
 	Effects  int64 `json:"effects"`
+	Forms    int64 `json:"forms"`
 	Emails   int64 `json:"emails"`
 }
 
@@ -63,9 +64,9 @@ keyed hashes that name nobody: keep it apart from the backups. After restoring o
 				return err
 			}
 			if *asJSON {
-				return c.printJSON(erasureJSON{*yes, found.Bookings, found.Attendances, found.Receipts, found.Effects, found.Emails})
+				return c.printJSON(erasureJSON{*yes, found.Bookings, found.Attendances, found.Receipts, found.Effects, found.Forms, found.Emails})
 			}
-			c.tellErasure(found, !*yes)
+			c.tellErasure(found, *from != "", !*yes)
 			return nil
 		})
 	}
@@ -80,14 +81,25 @@ func (c *cli) erase(ctx context.Context, inst *installation, who booking.Whom, f
 	if err != nil {
 		return booking.Erasure{}, err
 	}
-	return inst.store.EraseAgain(ctx, list, access.System, c.now(), dry)
+	return inst.store.EraseAgain(ctx, list, booking.AgainListed, access.System, c.now(), dry)
 }
 
-func (c *cli) tellErasure(found booking.Erasure, dry bool) {
-	what := fmt.Sprintf("%s, %s, %s with a body, %s", counted(int(found.Bookings), "booking"), counted(int(found.Attendances), "seat"),
-		counted(int(found.Receipts), "receipt"), counted(int(found.Effects), "effect"))
+func (c *cli) tellErasure(found booking.Erasure, again, dry bool) {
+	what := fmt.Sprintf("%s, %s, %s with a body, %s, %s", counted(int(found.Bookings), "booking"), counted(int(found.Attendances), "seat"),
+		counted(int(found.Receipts), "receipt"), counted(int(found.Effects), "effect"), counted(int(found.Forms), "intake form"))
 	if found.Hosts > 0 {
 		fmt.Fprintf(c.stderr, "left out: %s of a host, by which bookings are told apart\n", counted(int(found.Hosts), "e-mail"))
+	}
+	if found.Nothing() {
+		switch {
+		case again:
+			fmt.Fprintln(c.stdout, "nothing is left to erase: whoever stands in the list is erased already")
+		case dry:
+			fmt.Fprintln(c.stdout, "nothing is left to erase: nothing that is kept tells of the person; nothing was changed. With --yes, what comes later is kept without the person")
+		default:
+			fmt.Fprintln(c.stdout, "nothing was left to erase: nothing that is kept told of the person. What comes later is kept without the person")
+		}
+		return
 	}
 	if dry {
 		fmt.Fprintf(c.stdout, "would erase from %s; nothing was changed: --yes does it, and cannot be undone\n", what)
@@ -106,6 +118,7 @@ type erasedKeyJSON struct {
 	Kind     booking.ErasedKind `json:"kind"`
 	Key      string             `json:"key"`
 	ErasedAt time.Time          `json:"erased_at"`
+	By       []booking.Actor    `json:"erased_by,omitempty"` // none: not known
 }
 
 func (c *cli) listErased(ctx context.Context, inst *installation) error {

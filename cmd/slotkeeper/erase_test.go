@@ -105,6 +105,12 @@ func TestErasedStaysErased(t *testing.T) {
 			}
 		}
 		s.run(t, "audit", "verify")
+		if out := s.run(t, "erase", "--email", email, "--yes"); !strings.HasPrefix(out, "nothing was left to erase") {
+			t.Errorf("a second time it says %s", out)
+		}
+		if complaint := s.refuses(t, "erase", "--email", name); !strings.Contains(complaint, "is no e-mail address: give one like") {
+			t.Errorf("a name is refused with %s", complaint)
+		}
 		for _, args := range [][]string{{}, {"--email", email, "--phone", phone}, {"--phone", "12"}, {"--email", "room@example.com"}} {
 			s.refuses(t, append([]string{"erase"}, args...)...)
 		}
@@ -167,6 +173,10 @@ func TestRestoreErasesAgain(t *testing.T) {
 	if out := exported(); strings.Contains(out, name) || !strings.Contains(out, ",applied,") {
 		t.Errorf("restored beside what was there: %s", out)
 	}
+	if out := s.run(t, "audit", "export", "--view", "admin", "--format", "jsonl", "--action", "person.erased_again"); !strings.Contains(out, `"because":"a backup was restored"`) ||
+		!strings.Contains(out, `"first_by":"system"`) {
+		t.Errorf("the log says %s", out)
+	}
 	must(t, os.Remove(filepath.Join(s.dir, "slotkeeper.db")))
 	s.run(t, "restore", backup)
 	if out := exported(); !strings.Contains(out, name) {
@@ -176,6 +186,11 @@ func TestRestoreErasesAgain(t *testing.T) {
 		t.Errorf("the preview says %s", out)
 	}
 	s.run(t, "erase", "--from", list, "--yes")
+	for _, more := range [][]string{{}, {"--yes"}} {
+		if out := s.run(t, append([]string{"erase", "--from", list}, more...)...); !strings.HasPrefix(out, "nothing is left to erase") {
+			t.Errorf("a second time it says %s", out)
+		}
+	}
 	if out := exported(); strings.Contains(out, name) {
 		t.Errorf("erased by the list: %s", out)
 	}

@@ -84,13 +84,17 @@ func (c *cli) eraseWhoWas(ctx context.Context, inst *installation, replaced stri
 	list, err := store.ErasedIn(ctx, replaced, v)
 	var again booking.Erasure
 	if err == nil && len(list.People) > 0 {
-		again, err = inst.store.EraseAgain(ctx, list, access.System, c.now(), false)
+		again, err = inst.store.EraseAgain(ctx, list, booking.AgainRestored, access.System, c.now(), false)
 	}
 	if err != nil {
 		fmt.Fprintf(c.stderr, "Who was erased since this backup was made may be in it again, since it is not known from %s: %v. Slotkeeper erase --from your list of them.\n", replaced, err)
 		return nil
 	}
-	if len(list.People) > 0 {
+	switch {
+	case len(list.People) == 0:
+	case again.Nothing():
+		fmt.Fprintln(c.stderr, "Who had been erased in what was there before is erased in what was restored already: nothing was left to do.")
+	default:
 		fmt.Fprintf(c.stderr, "Who had been erased in what was there before is erased in what was restored too: %s of theirs.\n", counted(int(again.Bookings), "booking"))
 	}
 	return nil
