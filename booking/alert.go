@@ -112,7 +112,11 @@ func (t Trouble) Level(now time.Time) AlertLevel {
 		if t.Detail != UnprovenAll {
 			return LevelNotice // a stranger: what the provider sends arrives all the same
 		}
-	case TroubleDead, TroubleConflict, TroubleConflicts, TroubleDrift, TroubleEndpoint:
+	case TroubleEndpoint:
+		if t.Detail == "" && now.Sub(t.Since) < warnAfter {
+			return LevelNotice // it may be over with the next try
+		}
+	case TroubleDead, TroubleConflict, TroubleConflicts, TroubleDrift:
 	}
 	return LevelWarning
 }

@@ -33,6 +33,9 @@ func TestTroubleLevels(t *testing.T) {
 		{booking.TroubleConflicts, 900, 0, booking.LevelWarning, ""},
 		{booking.TroubleDead, 1, 0, booking.LevelWarning, ""},
 		{booking.TroubleCopies, 90, time.Hour, booking.LevelNotice, ""},
+		{booking.TroubleEndpoint, 1, 15*time.Minute - time.Second, booking.LevelNotice, ""},
+		{booking.TroubleEndpoint, 1, 15 * time.Minute, booking.LevelWarning, ""},
+		{booking.TroubleEndpoint, 1, 0, booking.LevelWarning, "off_gone"},
 		{booking.TroubleUnproven, 90, time.Hour, booking.LevelNotice, booking.UnprovenSome},
 		{booking.TroubleUnproven, 5, 2 * time.Hour, booking.LevelWarning, booking.UnprovenAll},
 	} {

@@ -119,8 +119,10 @@ type Endpoint struct {
 	CreatedAt    time.Time
 }
 
-// failingLong is how long nothing gets through before somebody is told.
-const failingLong = 15 * time.Minute
+// failingSoon is when the alerts' page says that nothing gets through: once the second
+// try, five seconds after the first, had its time too. warnAfter later it is a warning,
+// for whoever is told of no less.
+const failingSoon = time.Minute
 
 // Trouble is what somebody has to see to about an endpoint. One that a person switched
 // off is none.
@@ -131,12 +133,21 @@ func (e Endpoint) Trouble(now time.Time) (Trouble, bool) {
 		return t, false
 	case e.Off != "":
 		t.Detail, t.Since = "off_"+string(e.Off), *e.OffAt
-	case e.FailingSince != nil && now.Sub(*e.FailingSince) >= failingLong:
+	case e.FailingSince != nil && now.Sub(*e.FailingSince) >= failingSoon:
 		t.Since = *e.FailingSince
 	default:
 		return t, false
 	}
 	return t, true
+}
+
+// EndpointQueue is how an endpoint is, and what it is still to be told.
+type EndpointQueue struct {
+	ID      uuid.UUID
+	Off     EndpointOff
+	Waiting int
+	// Oldest is when the first of what waits was asked for; nil where nothing does.
+	Oldest *time.Time
 }
 
 // Rotating tells whether two secrets sign.

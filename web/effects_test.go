@@ -139,6 +139,12 @@ func (r *records) UndoneEffects(context.Context) ([]booking.EffectCount, error) 
 	return []booking.EffectCount{{Kind: booking.EffectCancel, Status: booking.EffectDead, Count: 3}}, r.failing()
 }
 
+// EndpointQueues are of a system that is told, and of one that is off.
+func (r *records) EndpointQueues(context.Context) ([]booking.EndpointQueue, error) {
+	since := noon.Add(-20 * time.Minute)
+	return []booking.EndpointQueue{{ID: id(80), Waiting: 7, Oldest: &since}, {ID: id(81), Off: booking.OffGone}}, r.failing()
+}
+
 // acting is a house whose Calendly and Cal.com have an API, with a group of two in
 // Calendly, and effects of every status.
 func acting(t *testing.T) (*world, *effects) {
@@ -428,6 +434,29 @@ func TestEffectMetrics(t *testing.T) {
 	for _, want := range []string{
 		`slotkeeper_effects_total{kind="cancel_at_provider",status="done"} 1`,
 		`slotkeeper_effects_open{kind="cancel_at_provider",status="dead"} 3`, `slotkeeper_effects_open{kind="cancel_at_provider",status="failed"} 0`,
+	} {
+		if !strings.Contains(res.body, want+"\n") {
+			t.Error(fmt.Sprint("there is no ", want))
+		}
+	}
+}
+
+// Of each system that is told is measured what waits for it, for how long, whether it
+// is off, and how each try ended; the label is our id, and nothing that anybody typed.
+func TestEndpointMetrics(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, full(), nil)
+	for _, cause := range []booking.AttemptCause{"", "", booking.AttemptTimeout} {
+		w.metrics.EndpointTried(id(80), cause)
+	}
+	res := w.get(t, w.Client(), "/metrics", "Authorization", w.token(t, access.Read))
+	told, off := `{endpoint="`+id(80).String()+`"}`, `{endpoint="`+id(81).String()+`"}`
+	for _, want := range []string{
+		"slotkeeper_endpoint_messages_waiting" + told + " 7", "slotkeeper_endpoint_messages_waiting" + off + " 0",
+		"slotkeeper_endpoint_oldest_waiting_seconds" + told + " 1200", "slotkeeper_endpoint_oldest_waiting_seconds" + off + " 0",
+		"slotkeeper_endpoint_off" + told + " 0", "slotkeeper_endpoint_off" + off + " 1",
+		`slotkeeper_endpoint_attempts_total{endpoint="` + id(80).String() + `",result="taken"} 2`,
+		`slotkeeper_endpoint_attempts_total{endpoint="` + id(80).String() + `",result="timeout"} 1`,
 	} {
 		if !strings.Contains(res.body, want+"\n") {
 			t.Error(fmt.Sprint("there is no ", want))

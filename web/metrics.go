@@ -33,6 +33,7 @@ type Metrics struct {
 	refusals   *prometheus.CounterVec
 	sets       prometheus.Histogram
 	effects    *prometheus.CounterVec
+	endpoints  *prometheus.CounterVec
 }
 
 // Backlogger tells what was received and is not settled, and what was asked for
@@ -46,6 +47,7 @@ type Backlogger interface {
 type Measured interface {
 	Backlogger
 	connectionLister
+	endpointQueuer
 }
 
 // NewMetrics counts for these providers. What is stored is read when it is asked
@@ -76,9 +78,10 @@ func NewMetrics(providers []string, stored Measured, now func() time.Time) *Metr
 		effects: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "slotkeeper_effects_total", Help: "Tries to do something outside, by what became of them: done, failed (to be tried again) or dead.",
 		}, []string{"kind", "status"}),
+		endpoints: newEndpointCounter(),
 	}
-	m.registry.MustRegister(m.deliveries, m.ack, m.moves, m.signatures, m.refusals, m.sets, m.effects,
-		newBacklogCollector(stored, now), newConnectionCollector(stored, now),
+	m.registry.MustRegister(m.deliveries, m.ack, m.moves, m.signatures, m.refusals, m.sets, m.effects, m.endpoints,
+		newBacklogCollector(stored, now), newConnectionCollector(stored, now), newEndpointCollector(stored, now),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.begin()
 	return m

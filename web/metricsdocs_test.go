@@ -37,6 +37,7 @@ func exposed(t *testing.T) map[string][]string {
 	m.Refused("generic", "signature_missing")
 	m.SetApplied(1)
 	m.EffectTried(booking.EffectCancel, booking.EffectDone)
+	m.EndpointTried(id(80), booking.AttemptTimeout)
 	pools, err := storetest.Open(t, filepath.Join(t.TempDir(), "slotkeeper.db")).PoolMetrics()
 	if err != nil {
 		t.Fatal(err)

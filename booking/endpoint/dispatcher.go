@@ -37,6 +37,9 @@ type Options struct {
 	Tempo  providers.Tempo
 	// Observe is told of every try's outcome; nil for nobody.
 	Observe func(kind booking.EffectKind, status booking.EffectStatus)
+	// Tried is told why each try of a message failed, "" of one that got through; nil
+	// for nobody. Tests are left out: they say nothing of what is to be told.
+	Tried func(endpoint uuid.UUID, cause booking.AttemptCause)
 }
 
 const (
@@ -180,6 +183,9 @@ func (d *Dispatcher) tell(ctx context.Context, to booking.Endpoint, e booking.Ef
 		a.Cause, a.Error = booking.AttemptUnmade, "the message cannot be made: "+err.Error()
 	} else {
 		a = d.o.Sender.Send(ctx, to, e, body)
+	}
+	if d.o.Tried != nil {
+		d.o.Tried(to.ID, a.Cause)
 	}
 	_ = d.settle(ctx, to, e, a) // logged, and the claim's end has it sent again
 }

@@ -315,6 +315,12 @@ func TestTakenBackMeanwhile(t *testing.T) {
 			}
 			return http.StatusInternalServerError
 		})
+		tried := make(chan booking.AttemptCause, 8)
+		o.Tried = func(id uuid.UUID, cause booking.AttemptCause) {
+			if id == e.ID {
+				tried <- cause
+			}
+		}
 		run(t, endpoint.NewDispatcher(o))
 		for _, step := range []struct {
 			change *booking.Event
@@ -331,6 +337,12 @@ func TestTakenBackMeanwhile(t *testing.T) {
 		}
 		if got := r.all(); len(got) != 2 {
 			t.Errorf("told are %+v", got)
+		}
+		// They were tried all the same.
+		for range 2 {
+			if cause := <-tried; cause != booking.AttemptRefused {
+				t.Errorf("a try is counted as %q", cause)
+			}
 		}
 	})
 }

@@ -95,6 +95,39 @@ func (s *Store) EndpointNames(ctx context.Context) (map[uuid.UUID]string, error)
 	return out, nil
 }
 
+// EndpointQueues are how those that were not removed are, and what waits for them,
+// without their secrets: a row for each, and an index of what is open alone.
+func (s *Store) EndpointQueues(ctx context.Context) ([]booking.EndpointQueue, error) {
+	var rows []endpointRow
+	if err := s.reader(ctx).Select("id, off").Where("removed_at IS NULL").Order("created_at, id").Find(&rows).Error; err != nil {
+		return nil, classify(err)
+	}
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	targets := rowsOf(rows, func(r endpointRow) string { return booking.EndpointTarget(r.ID) })
+	var open []struct {
+		Target  string
+		Waiting int
+		Oldest  stamp
+	}
+	err := s.reader(ctx).Table("effects").Select("target, count(*) AS waiting, min(created_at) AS oldest").
+		Where("target IN ? AND "+openEffects, targets).Group("target").Find(&open).Error
+	if err != nil {
+		return nil, classify(err)
+	}
+	out := make([]booking.EndpointQueue, len(rows))
+	for i, r := range rows {
+		out[i] = booking.EndpointQueue{ID: r.ID, Off: r.Off}
+		for _, o := range open {
+			if o.Target == targets[i] {
+				out[i].Waiting, out[i].Oldest = o.Waiting, &o.Oldest.t
+			}
+		}
+	}
+	return out, nil
+}
+
 // Endpoint is one of them, or booking.ErrNotFound.
 func (s *Store) Endpoint(ctx context.Context, id uuid.UUID) (booking.Endpoint, error) {
 	all, err := s.endpoints(s.reader(ctx).Session(fresh), id)

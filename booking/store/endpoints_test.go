@@ -223,8 +223,53 @@ func TestEndpointTroubles(t *testing.T) {
 		if got := found(now); got != "gone:off_gone" {
 			t.Errorf("at once there are %q", got)
 		}
-		if got := found(now.Add(15 * time.Minute)); got != "failing: gone:off_gone" {
-			t.Errorf("later there are %q", got)
+		if got := found(now.Add(time.Minute)); got != "failing: gone:off_gone" {
+			t.Errorf("once it was tried again there are %q", got)
+		}
+	})
+}
+
+// What is measured of endpoints: what is open, by an index that has nothing else, and
+// who is off; of those that were removed nothing.
+func TestEndpointQueues(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *storetest.Bench) {
+		ctx, now := t.Context(), storetest.Now
+		if got, err := b.EndpointQueues(ctx); err != nil || got != nil {
+			t.Errorf("of none there are %+v: %v", got, err)
+		}
+		told, off, gone := addEndpoint(t, b), addEndpoint(t, b), addEndpoint(t, b)
+		b.Apply(t, bt.New(bt.Calendly, booking.KindCreated, "a", 1, bt.When("09:00", "10:00"), bt.With("putri")))
+		b.Apply(t, bt.New(bt.Calendly, booking.KindCanceled, "a", 2, bt.When("09:00", "10:00"), bt.With("putri")))
+		for _, e := range []booking.Endpoint{told, off, gone} {
+			asked(t, b, e.ID)
+		}
+		due, err := b.ClaimWebhooks(ctx, told.ID, 8, now, now.Add(time.Minute))
+		if err != nil || len(due) != 1 {
+			t.Fatalf("due are %+v: %v", due, err)
+		}
+		due[0].Status = booking.EffectDone
+		if _, err := b.SettleWebhook(ctx, due[0], booking.Attempt{Effect: due[0].ID, Number: 1, At: now, Status: 200}); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(b.SwitchEndpoint(ctx, off.ID, false, false, operator, now), b.RemoveEndpoint(ctx, gone.ID, operator, now)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := b.EndpointQueues(ctx)
+		if err != nil || len(got) != 2 {
+			t.Fatalf("there are %+v: %v", got, err)
+		}
+		for _, q := range got {
+			want := booking.EndpointQueue{ID: told.ID, Waiting: 1}
+			if q.ID == off.ID {
+				want = booking.EndpointQueue{ID: off.ID, Waiting: 2, Off: booking.OffByHand}
+			}
+			if q.Oldest == nil || !q.Oldest.Equal(now) {
+				t.Errorf("the oldest is of %v", q.Oldest)
+			}
+			if q.Oldest = nil; q != want {
+				t.Errorf("there is %+v, want %+v", q, want)
+			}
 		}
 	})
 }

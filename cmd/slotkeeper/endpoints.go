@@ -18,14 +18,19 @@ import (
 	"slotkeeper/web"
 )
 
-// dispatcher tells an installation's endpoints; observe is told of every try.
-func (c *cli) dispatcher(inst *installation, log *slog.Logger, observe func(booking.EffectKind, booking.EffectStatus)) *endpoint.Dispatcher {
+// dispatcher tells an installation's endpoints; metrics count its tries, unless they
+// are nil.
+func (c *cli) dispatcher(inst *installation, log *slog.Logger, metrics *web.Metrics) *endpoint.Dispatcher {
 	tempo := providers.Tempo(c.cfg.Tempo)
 	client := providers.NewPoster(providers.Outbound{Allowed: c.cfg.private, Tempo: tempo}, endpoint.Timeout)
-	return endpoint.NewDispatcher(endpoint.Options{
+	o := endpoint.Options{
 		Store: inst.store, Body: web.NewWebhookBodies(inst.store).Body, Sender: endpoint.NewSender(client, c.now, "Slotkeeper/"+version()),
-		Now: c.now, Log: log, Tempo: tempo, Observe: observe,
-	})
+		Now: c.now, Log: log, Tempo: tempo,
+	}
+	if metrics != nil {
+		o.Observe, o.Tried = metrics.EffectTried, metrics.EndpointTried
+	}
+	return endpoint.NewDispatcher(o)
 }
 
 func (c *cli) endpointsCommand() *cobra.Command {

@@ -94,7 +94,7 @@ func (c *cli) serve(ctx context.Context, inst *installation, log *slog.Logger, r
 	defer e.intake.Stop()
 	queue := e.queue
 
-	told := c.dispatcher(inst, log, metrics.EffectTried)
+	told := c.dispatcher(inst, log, metrics)
 	sessions := inst.store.WebSessions(c.now)
 	live := web.NewLive(inst.store, log)
 	unproven := web.NewUnproven(inst.store, c.now, log)
