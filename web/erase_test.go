@@ -69,8 +69,11 @@ func TestErasePage(t *testing.T) {
 		t.Errorf("erased %v", w.eraser.erased)
 	}
 	for _, wrong := range []struct{ by, who, want string }{
-		{"email", " ", "That is no e-mail address"}, {"email", "Wulan Prastiwi", "choose phone number"}, {"email", "+62 811 4440 7788", "choose phone number"},
-		{"phone", "12", "That is no phone number"}, {"phone", "wulan@mail.example", "choose e-mail"},
+		{"email", " ", "That is no e-mail address"},
+		{"email", "Wulan Prastiwi", "choose phone number"},
+		{"email", "+62 811 4440 7788", "choose phone number"},
+		{"phone", "12", "That is no phone number"},
+		{"phone", "wulan@mail.example", "choose e-mail"},
 	} {
 		resp := w.post(t, admin, "/settings/erase", url.Values{"by": {wrong.by}, "who": {wrong.who}})
 		if resp.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(resp.body, wrong.want) {

@@ -115,9 +115,21 @@ func TestAuditExport(t *testing.T) {
 			t.Errorf("the exports are not in the log:\n%s", log)
 		}
 		for _, bad := range [][]string{
-			{"--format", "xlsx"}, {"--from", "soon"}, {"--to", "31.12.2026"}, {"--booking", "mine"}, {"--connection", "x"}, {"--resource", "x"}, {"--outcome", "maybe"}, {"file.csv"},
-			{"--action", "user.signed_in"}, {"--view", "all"}, {"--view", "admin", "--reason", "stale"}, {"--view", "admin", "--troubled"},
-			{"--view", "admin", "--action", "user.sang"}, {"--view", "admin", "--actor", "user"}, {"--view", "admin", "--actor", "user:ayu"},
+			{"--format", "xlsx"},
+			{"--from", "soon"},
+			{"--to", "31.12.2026"},
+			{"--booking", "mine"},
+			{"--connection", "x"},
+			{"--resource", "x"},
+			{"--outcome", "maybe"},
+			{"file.csv"},
+			{"--action", "user.signed_in"},
+			{"--view", "all"},
+			{"--view", "admin", "--reason", "stale"},
+			{"--view", "admin", "--troubled"},
+			{"--view", "admin", "--action", "user.sang"},
+			{"--view", "admin", "--actor", "user"},
+			{"--view", "admin", "--actor", "user:ayu"},
 		} {
 			s.refuses(t, append([]string{"audit", "export"}, bad...)...)
 		}
