@@ -44,6 +44,8 @@ var elsewhere = map[string]string{
 	"booking.ErrImpactChanged":      "the page of a merge is shown again",
 	"booking.ErrNotHeld":            "of one process to another",
 	"booking.ErrReplayOutdated":     "a replay reads again",
+	"booking.ErrEndpointRemoved":    "of the store to whoever sends",
+	"booking.ErrSkipped":            "of the store to whoever sends",
 	"booking.ErrJoined":             "kept with the effect: undone",
 	"booking.ErrAcceptedMeanwhile":  "kept with the effect: undone",
 	"booking.ErrMovedAway":          "kept with the effect: undone",
@@ -128,7 +130,7 @@ func TestEveryErrorHasWords(t *testing.T) {
 // them is only that something is not valid.
 var formless = map[string]string{
 	"cursor": "an address that was changed by hand", "limit": "an address that was changed by hand",
-	"ids": "the API's", "person": "a command's", "secret": "a command's", "booking": "the API's", "form": "a form that is not ours",
+	"ids": "the API's", "person": "a command's", "email": "the page of erasing has words of its own", "phone": "the page of erasing has words of its own", "secret": "a command's", "booking": "the API's", "form": "a form that is not ours",
 	"kind": "of a list that a command reads", "connection": "pages offer none of it", "to": "has a text",
 }
 
