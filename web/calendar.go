@@ -89,6 +89,8 @@ type agendaDay struct {
 	Today   bool
 	Link    string
 	Entries []entry
+	// Nothing says of today that nothing is booked; nil of other days.
+	Nothing *nothingToday
 	// Absences are unavailable times, MoreAbsences those that do not fit.
 	Absences     []absence
 	MoreAbsences []absence
@@ -226,8 +228,8 @@ func (s *server) showBookings(ctx context.Context, v *calendarView, w window) er
 	}
 	everything := slices.Concat(shown, left)
 	slices.SortStableFunc(everything, inOrder)
-	v.Agenda = w.agenda(everything, absences)
-	return nil
+	v.Agenda, err = s.sayToday(ctx, w, w.agenda(everything, absences), more)
+	return err
 }
 
 // entries are the bookings that the query shows and that have a time.

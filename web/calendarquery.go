@@ -289,9 +289,11 @@ func (q calendarQuery) All() string {
 
 // Cleared is the same calendar without filters, as it is by default.
 func (q calendarQuery) Cleared() string {
-	return q.with(func(q *calendarQuery) {
-		q.Resource, q.Provider, q.Text, q.Statuses = uuid.Nil, "", "", shownByDefault
-	})
+	return q.with((*calendarQuery).unfilter)
+}
+
+func (q *calendarQuery) unfilter() {
+	q.Resource, q.Provider, q.Text, q.Statuses = uuid.Nil, "", "", shownByDefault
 }
 
 // Showing is the same calendar with bookings in a state, too.
