@@ -115,7 +115,7 @@ func (s *server) calendarPage(c echo.Context) error {
 // calendar reads what a query shows.
 func (s *server) calendar(ctx context.Context, q calendarQuery, who viewer) (calendarView, error) {
 	l, days := who.language, q.Days()
-	first, last := days[0], days[len(days)-1]
+	first := days[0]
 	v := calendarView{
 		Query: q, Heading: heading(q, days, l), ZoneName: zoneName(first.Start),
 		Views: calendarViews, Zones: zoneGroups(q.Zone.String()), Statuses: booking.Statuses(),
@@ -153,12 +153,12 @@ func (s *server) calendar(ctx context.Context, q calendarQuery, who viewer) (cal
 		return v, err
 	}
 	if v.Empty != nil {
-		v.Empty, err = s.explainEmpty(ctx, w, first.Start, last.End)
+		v.Empty, err = s.explainEmpty(ctx, w)
 		if err != nil {
 			return v, err
 		}
 	}
-	if v.Search, err = s.search(ctx, w, first.Start, last.End); err != nil {
+	if v.Search, err = s.search(ctx, w); err != nil {
 		return v, err
 	}
 	v.Detail, err = s.detail(ctx, w)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"slotkeeper/booking"
@@ -21,11 +22,21 @@ type nextBooking struct {
 	Link  string
 }
 
-func (s *server) explainEmpty(ctx context.Context, w window, from, to time.Time) (*emptyCalendar, error) {
+// headed is the period that the heading names: of a month that month alone.
+func (w window) headed() (from, to time.Time) {
+	days := w.days
+	if w.query.View == viewMonth {
+		days = slices.DeleteFunc(slices.Clone(days), func(d calendar.Day) bool { return !w.named(d) })
+	}
+	return days[0].Start, days[len(days)-1].End
+}
+
+func (s *server) explainEmpty(ctx context.Context, w window) (*emptyCalendar, error) {
 	if w.names.connections == 0 {
 		return &emptyCalendar{NoConnections: true}, nil
 	}
 	out := &emptyCalendar{}
+	from, to := w.headed()
 	counts, _, err := s.Records.ByDay(ctx, booking.Filter{}, []booking.Period{{From: from, To: to}}, 0)
 	if err != nil {
 		return nil, err

@@ -63,14 +63,18 @@ func (s *server) showMonth(ctx context.Context, v *calendarView, w window) error
 	shown := w.entries(all)
 	slices.SortStableFunc(shown, inOrder)
 	v.Paper, v.PaperCut = w.agenda(shown, absences), more
-	if len(counts) == 0 {
+	if !slices.ContainsFunc(counts, func(n booking.DayCount) bool { return w.named(w.days[n.Day]) }) {
 		v.Empty = &emptyCalendar{}
-		if len(absences) == 0 {
-			v.Month = nil // a grid of nothing says nothing
-		}
+	}
+	if len(counts) == 0 && len(absences) == 0 {
+		v.Month = nil // a grid of nothing says nothing
 	}
 	return nil
 }
+
+// named tells whether a day is of the month that the heading names: its weeks have
+// days of the months around it, which a narrow screen does not show.
+func (w window) named(d calendar.Day) bool { return d.Month == w.query.Date.Month }
 
 func periodsOf(days []calendar.Day) []booking.Period {
 	out := make([]booking.Period, len(days))
@@ -85,7 +89,7 @@ func newMonthView(w window, counts []booking.DayCount, first [][]booking.DayPlac
 	off := calendar.ByDay(w.days, absenceSpans(blocks))
 	for i, d := range w.days {
 		day := monthDay{
-			Day: d, Label: w.language.dates.day(d.Date), Other: d.Month != w.query.Date.Month, Today: d.Date == w.query.today,
+			Day: d, Label: w.language.dates.day(d.Date), Other: !w.named(d), Today: d.Date == w.query.today,
 			Link: w.query.On(viewDay, d.Date), List: w.query.On(viewAgenda, d.Date),
 		}
 		for _, b := range first[i] {

@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"errors"
-	"time"
 
 	"slotkeeper/booking"
 	"slotkeeper/calendar"
@@ -34,7 +33,7 @@ type hiddenMatches struct {
 const maxStraddling = 50
 
 // search is where else the text is found that the query looks for; nil for none.
-func (s *server) search(ctx context.Context, w window, from, to time.Time) (*searchView, error) {
+func (s *server) search(ctx context.Context, w window) (*searchView, error) {
 	q := w.query
 	if q.Text == "" {
 		return nil, nil
@@ -44,6 +43,7 @@ func (s *server) search(ctx context.Context, w window, from, to time.Time) (*sea
 	if len(q.Statuses) < len(booking.Statuses()) {
 		out.States = q.AllStates()
 	}
+	from, to := w.headed()
 	f := q.filter()
 	counts, _, err := s.Records.ByDay(ctx, f, []booking.Period{{From: from, To: to}}, 0)
 	if err != nil {

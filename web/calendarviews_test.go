@@ -309,7 +309,7 @@ func TestSearchGoesOn(t *testing.T) {
 	add(32, booking.Canceled, "2026-05-04T03:00:00Z")
 	w := newWorld(t, r, nil)
 	browser := w.user(t, "ayu", access.Viewer)
-	for _, view := range []string{"agenda", "week", "month"} {
+	for _, view := range []string{"agenda", "week", "month&date=2026-12-10"} {
 		body := section(t, w.get(t, browser, "/calendar?q=lena&view="+view).body, `<section class="empty"`, "</section>")
 		has(t, view, body, "Nothing in this period has “lena” in it", "1 canceled booking fits", "Monday, 15 March 2027", "Monday, 4 May 2026 (canceled)",
 			"q=lena&amp;range=all&amp;show=all")
