@@ -109,6 +109,7 @@ func (s *server) calendarPage(c echo.Context) error {
 	}
 	return s.page(c, http.StatusOK, "calendar", page{
 		Title: "calendar.title", Section: "calendar", Wide: true, Zone: q.Zone, Data: v, Conflicts: v.Conflicts.Open, counted: true,
+		DownTold: true,
 	})
 }
 

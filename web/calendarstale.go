@@ -17,8 +17,14 @@ import (
 // its resources may be old, and an empty day there may be full.
 type staleAccount struct {
 	Text      string // "No data from X since 09:12"
+	Name      string
+	Provider  string
+	State     providers.State
 	Resources []staleResource
-	Link      string
+	// Link is the account's page, and Again where it is connected again: "" where that
+	// does not help, or the viewer may not.
+	Link  string
+	Again string
 
 	ids []uuid.UUID
 }
@@ -45,7 +51,8 @@ func (s *server) stale(ctx context.Context, q calendarQuery, names names, who vi
 		if err != nil {
 			return nil, err
 		}
-		a := staleAccount{Text: staleText(c, q, who.language), Link: connectionLink(c.ID)}
+		d := downOf(c, s.Now(), who)
+		a := staleAccount{Text: staleText(c, q, who.language), Name: d.Name, Provider: d.Provider, State: d.State, Link: d.Link, Again: d.Again}
 		for _, r := range names.known {
 			if slices.Contains(booked, r.ID) || tellsOf(names.accounts, c, r) {
 				a.ids = append(a.ids, r.ID)

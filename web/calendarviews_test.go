@@ -201,8 +201,13 @@ func TestStaleResources(t *testing.T) {
 	for _, view := range views {
 		res := w.get(t, browser, "/calendar?view="+view)
 		stale := shows(t, res, "stale")
-		if len(stale) != 1 || !strings.Contains(stale[0], "No data from Clinic since 09:00 WIB") || !strings.Contains(stale[0], "Consulting room") {
+		if want := "No data from Clinic since 09:00 WIB. It is tried again by itself. See what to do Clinic"; len(stale) != 1 ||
+			!strings.Contains(stale[0], want) || !strings.Contains(stale[0], "may be missing here: Consulting room , Ayu Lestari") {
 			t.Errorf("%s: %q", view, stale)
+		}
+		// Once is enough: it is said by the calendar, and not by the frame as well.
+		if strings.Contains(res.body, "Bookings may be missing since") {
+			t.Errorf("%s says twice that the account is down", view)
 		}
 		if !strings.Contains(res.body, "Consulting room (no data)") {
 			t.Errorf("%s: the list to choose from does not say so", view)
@@ -213,8 +218,49 @@ func TestStaleResources(t *testing.T) {
 		t.Errorf("over the columns: %q", heads)
 	}
 	res := w.get(t, browser, "/calendar?view=day&date=2028-01-01")
-	if empty := shows(t, res, "empty"); len(empty) != 1 || !strings.Contains(empty[0], "No data from Clinic since") {
+	if empty := shows(t, res, "empty"); len(empty) != 1 || !strings.Contains(empty[0], "That is as far as is known: from the account above nothing arrives at present.") {
 		t.Errorf("empty: %q", empty)
+	}
+	if stale := shows(t, res, "stale"); len(stale) != 1 {
+		t.Errorf("over the empty day: %q", stale)
+	}
+	for _, path := range []string{"/conflicts", "/bookings/" + id(21).String()} {
+		if trouble := shows(t, w.get(t, browser, path), "trouble"); len(trouble) == 0 || !strings.Contains(trouble[0], "Clinic (Calendly) fails. Bookings may be missing since") {
+			t.Errorf("%s: %q", path, trouble)
+		}
+	}
+}
+
+// A banner says what to do as far as whoever reads it may do it, of an account whose
+// resources are not known too: it must never look merely empty.
+func TestStaleSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	since := noon.Add(-3 * time.Hour)
+	tests := map[string]struct {
+		health providers.Health
+		role   access.Role
+		want   string
+	}{
+		"who may connect it again": {providers.Health{FailingSince: &since, Failures: 4, NeedsSignIn: true}, access.Administrator, "Calendly no longer accepts its key or token. Connect again Clinic"},
+		"who may look at it":       {providers.Health{FailingSince: &since, Failures: 4, NeedsSignIn: true}, access.Operator, "Calendly no longer accepts its key or token. See what to do Clinic"},
+		"what mends itself":        {providers.Health{FailingSince: &since, Failures: 4}, access.Administrator, "It is tried again by itself. See what to do Clinic"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := booked("2026-11-30T03:00:00Z", "2026-11-30T04:00:00Z")
+			r.connections = []providers.Connection{{ID: id(1), Provider: "calendly", APIBase: "https://api.calendly.com", Name: "Clinic", Health: tt.health}}
+			w := newWorld(t, r, nil)
+			browser := w.user(t, "ayu", tt.role)
+			for _, query := range []string{"", "view=day&date=2028-01-01", "view=month&date=2028-01-01"} {
+				res := w.get(t, browser, "/calendar?"+query)
+				stale := shows(t, res, "stale")
+				if len(stale) != 1 || !strings.Contains(stale[0], "since 09:00 WIB. "+tt.want) && !strings.Contains(stale[0], "2026, 09:00 WIB. "+tt.want) || !strings.HasSuffix(stale[0], "may be missing here.") {
+					t.Errorf("%q: %q, want %q", query, stale, tt.want)
+				}
+				wholesome(t, res, "en")
+			}
+		})
 	}
 }
 

@@ -98,16 +98,28 @@ func TestConnectionsSayHowTheyAre(t *testing.T) {
 func TestDownConnectionsShowEverywhere(t *testing.T) {
 	t.Parallel()
 	w, _ := connectWorld(t)
-	page := w.get(t, w.user(t, "ayu", access.Administrator), "/calendar").body
-	has(t, "the calendar", page, "Quay", "no longer lets us in. Bookings may be missing since", "30 Nov 2026, 09:00 WIB",
+	admin := w.user(t, "ayu", access.Administrator)
+	has(t, "the conflicts", w.get(t, admin, "/conflicts").body, "Quay", "no longer lets us in. Bookings may be missing since", "30 Nov 2026, 09:00 WIB",
 		`<strong>Quay</strong> (Acuity)`, `<a href="/connections/new/acuity?id=`+id(7).String()+`">Connect again<`, "Mole", "Dock", "3 connections do not work",
 		`<strong>Mole</strong> (Cal.com) fails`, `<a href="`+connectionPath(6)+`">See what to do<`)
+	// The calendar says it once, with whose bookings may be missing.
+	page := w.get(t, admin, "/calendar").body
+	has(t, "the calendar", page, "No data from Quay since", "Acuity no longer accepts its key or token.",
+		`<a href="/connections/new/acuity?id=`+id(7).String()+`">Connect again<`, "No data from Mole", "It is tried again by itself.", "No data from Dock", "3 connections do not work",
+		`<a href="`+connectionPath(6)+`">See what to do<`)
+	hasNot(t, "the calendar", page, "no longer lets us in")
 	viewer := w.user(t, "rani", access.Viewer)
-	for _, path := range []string{"/calendar", "/bookings/" + id(21).String(), "/conflicts", "/audit", "/deliveries", "/resources"} {
+	for _, path := range []string{"/bookings/" + id(21).String(), "/conflicts", "/audit", "/deliveries", "/resources"} {
 		body := w.get(t, viewer, path).body
 		has(t, path, body, "Quay</strong> (Acuity) no longer lets us in", `<a href="`+connectionPath(7)+`">See what to do<`)
 		hasNot(t, path, body, "/connections/new/")
 	}
+	page = w.get(t, viewer, "/calendar").body
+	has(t, "a viewer's calendar", page, "No data from Quay since", `<a href="`+connectionPath(7)+`">See what to do<`)
+	hasNot(t, "a viewer's calendar", page, "/connections/new/")
+	page = w.get(t, w.limited(t, "tia", 10), "/calendar").body
+	has(t, "the calendar of who sees one resource", page, "No data from Quay since", "Tell an administrator if it stays so.")
+	hasNot(t, "the calendar of who sees one resource", page, "See what to do<", "/connections/")
 	hasNot(t, "the connections, whose cards say it", w.get(t, viewer, "/connections").body, "See what to do<")
 	whole := newWorld(t, full(), nil)
 	hasNot(t, "a whole house", whole.get(t, whole.user(t, "ayu", access.Viewer), "/calendar").body, "not work", "may be missing")

@@ -150,20 +150,23 @@ func (s *server) downConnections(ctx context.Context, who viewer) ([]downConnect
 	}
 	var out []downConnection
 	for _, c := range all {
-		state := c.State(s.Now())
-		if !down(state) {
-			continue
+		if down(c.State(s.Now())) {
+			out = append(out, downOf(c, s.Now(), who))
 		}
-		d := downConnection{Provider: c.Provider, Name: c.Name, State: state, Since: c.DownSince()}
-		if who.may(access.ViewAll) {
-			d.Link = connectionLink(c.ID)
-		}
-		if state == providers.StateNeedsSignIn && who.may(access.ManageConnections) {
-			d.Again = againLink(c)
-		}
-		out = append(out, d)
 	}
 	return out, nil
+}
+
+// downOf is a connection that is down, with what the viewer may do about it.
+func downOf(c providers.Connection, now time.Time, who viewer) downConnection {
+	d := downConnection{Provider: c.Provider, Name: c.Name, State: c.State(now), Since: c.DownSince()}
+	if who.may(access.ViewAll) {
+		d.Link = connectionLink(c.ID) // its page tells of other resources, too
+	}
+	if d.State == providers.StateNeedsSignIn && who.may(access.ManageConnections) {
+		d.Again = againLink(c)
+	}
+	return d
 }
 
 func againLink(c providers.Connection) string {

@@ -158,6 +158,8 @@ type page struct {
 	counted bool
 	// Down are the connections that do not work, filled in by page.
 	Down []downConnection
+	// DownTold says that the page itself tells of them.
+	DownTold bool
 
 	// Filled in by page.
 	Lang     string
