@@ -25,6 +25,8 @@ type gridView struct {
 	Unshown int
 	// Many says that the columns are more than are seen at once.
 	Many bool
+	// Abreast is how many bookings stand side by side where most do.
+	Abreast int
 
 	from, to time.Duration // the hours that are shown
 }
@@ -236,6 +238,7 @@ func (g *gridView) place(w window, plan []columnPlan, columns int) {
 			c.AllDay = append(c.AllDay, w.under(c.entries[n], c.Day))
 		}
 		for _, p := range layouts[i].Placed {
+			g.Abreast = max(g.Abreast, p.Columns)
 			e := gridEntry{entry: w.under(c.entries[p.Index], c.Day), Class: gridClass(p.Top-g.from, p.Height, p.Column, p.Columns)}
 			e.Begin, e.Rest = w.part(e.From, e.To, c.Day)
 			c.Entries = append(c.Entries, e)

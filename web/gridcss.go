@@ -8,7 +8,8 @@ import (
 
 // The policy forbids style attributes, so the places of the calendar's grids are
 // classes, which set what calendar.css reckons with: tN begins N steps from the
-// top, hN is N steps high, cI-N is column I of N.
+// top, hN is N steps high, cI-N is column I of N. Of a grid abreast-N says that at most
+// N things stand side by side in a column of it.
 const (
 	gridStep  = 5 * time.Minute
 	gridSteps = int(25 * time.Hour / gridStep) // the longest day
@@ -24,6 +25,7 @@ func gridCSS() []byte {
 		fmt.Fprintf(&b, ".t%d{--t:%d}.h%d{--h:%d}\n", n, n, n, n)
 	}
 	for n := 1; n <= dayColumns; n++ {
+		fmt.Fprintf(&b, ".abreast-%d{--abreast:%d}\n", n, n)
 		for i := range n {
 			fmt.Fprintf(&b, ".c%d-%d{--c:%.4f%%;--w:%.4f%%}\n", i, n, float64(i)*100/float64(n), 100/float64(n))
 		}

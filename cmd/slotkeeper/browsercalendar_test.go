@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -25,6 +26,7 @@ func TestBrowserCalendar(t *testing.T) {
 	b := newBrowser(t, s)
 	b.entersCalendar()
 	b.seesEveryView()
+	b.readsADayOnAPhone(desk)
 	b.keepsItsFilters()
 	b.goesByKeys()
 	b.opensDetails()
@@ -147,6 +149,65 @@ func (b *browser) seesEveryView() {
 	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}); err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// readsADayOnAPhone looks at short bookings that stand beside one another where there
+// is little room: each says who comes, and all of it when it is asked.
+func (b *browser) readsADayOnAPhone(d *desk) {
+	b.t.Helper()
+	busy := clinicDay.AddDate(0, 0, 28).Add(9 * time.Hour)
+	for n := range 15 { // one, two, … and five abreast
+		for abreast, first := range []int{0, 1, 3, 6, 10} {
+			if n >= first && n <= first+abreast {
+				d.books(b.t, fmt.Sprint("Room ", n-first), busy.Add(time.Duration(abreast)*time.Hour), time.Duration(15+15*(n%2))*time.Minute)
+			}
+		}
+	}
+	const nameless = `[...document.querySelectorAll(".entry:not(.more)")].filter(e => {
+		const box = e.getBoundingClientRect();
+		return ![...e.querySelectorAll(".entry-who, .entry-name")].some(n => {
+			const r = n.getBoundingClientRect();
+			return r.width >= 20 && r.height >= 8 && r.top >= box.top && r.bottom <= box.bottom + 1 && r.left >= box.left && r.right <= box.right + 1;
+		});
+	}).map(e => e.innerText).join("; ")`
+	const overlapping = `(() => { const all = [...document.querySelectorAll(".entry")].map(e => e.getBoundingClientRect());
+		return all.filter((a, i) => all.some((o, n) => n !== i && a.left < o.right - 1 && o.left < a.right - 1 && a.top < o.bottom - 1 && o.top < a.bottom - 1)).length; })()`
+	for _, width := range []int64{390, 320} {
+		b.screen(width)
+		for _, at := range []string{"date=2027-01-04&zone=UTC", onMonday} {
+			b.open("/calendar?view=day&"+at, http.StatusOK)
+			b.fits(width)
+			if text := eval[string](b, nameless); text != "" {
+				b.t.Errorf("%s, %d px wide, does not say who comes to %s", at, width, text)
+			}
+			if n := eval[int](b, overlapping); n > 0 {
+				b.t.Errorf("%s, %d px wide: %d bookings lie over one another", at, width, n)
+			}
+		}
+	}
+	b.open("/calendar?view=day&date=2027-01-04&zone=UTC", http.StatusOK)
+	const narrow = `document.querySelector(".entry[class*='-5']")`
+	const cut = narrow + `.querySelector(".entry-who").scrollWidth > ` + narrow + `.querySelector(".entry-who").clientWidth`
+	if !eval[bool](b, cut) {
+		b.t.Fatal("nothing is too long for its place")
+	}
+	eval[bool](b, narrow+`.querySelector("a").focus({ focusVisible: true }) === undefined`)
+	if eval[bool](b, cut) || !eval[bool](b, narrow+`.innerText.includes("Room")`) {
+		b.t.Errorf("with the focus it says %q", eval[string](b, narrow+`.innerText`))
+	}
+	// What is tapped comes up where it is seen, however far down that was.
+	eval[bool](b, `[...document.querySelectorAll(".entry a")].at(-1).click() === undefined`)
+	waitFor(b.t, "the booking's detail", func() error {
+		if !eval[bool](b, `document.getElementById("detail") !== null`) {
+			return errors.New("it is not open")
+		}
+		return nil
+	})
+	if !eval[bool](b, `(() => { const r = document.getElementById("detail").getBoundingClientRect(); return r.top >= 0 && r.top < innerHeight - 100 && r.bottom <= innerHeight + 1; })()`) {
+		b.t.Error("the detail is out of sight")
+	}
+	b.fits(320)
+	b.screen(1280)
 }
 
 // keepsItsFilters sets them in the form, loads the page anew and opens its link in
