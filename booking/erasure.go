@@ -91,6 +91,14 @@ func (e Erasure) Nothing() bool {
 	return e.Bookings == 0 && e.Attendances == 0 && e.Receipts == 0 && e.Effects == 0 && e.Forms == 0
 }
 
+// ErasedDomain is where what stands in the place of an erased e-mail pretends to be: it
+// can be nobody's (RFC 2606).
+const ErasedDomain = "@erased.invalid"
+
+// Erased tells whether the person's data was erased. What is left in the place of the
+// e-mail tells the bookings of a meeting apart; it is nothing to show to people.
+func (p Person) Erased() bool { return strings.HasSuffix(p.Email, ErasedDomain) }
+
 // ErasedKind says what of a person a key stands for.
 type ErasedKind string
 

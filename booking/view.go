@@ -77,6 +77,7 @@ type TransitionView struct {
 	Provider    string
 	Title       string // of the booking
 	Invitee     string // name of the booking's invitee
+	Erased      bool   // says that the invitee's data was erased
 	ResourceIDs []uuid.UUID
 	ReceiptKind Kind
 	// ConnectionID is whose delivery caused it; the zero id of what no delivery did.

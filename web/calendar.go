@@ -64,6 +64,7 @@ type entry struct {
 	booking.View
 	Name     string
 	Who      string
+	Erased   bool // whoever came with it
 	Resource string
 	Link     string
 	Holders  []rival   // of a conflicted one
@@ -255,7 +256,8 @@ func inOrder(a, b entry) int {
 }
 
 func newEntry(b booking.View, q calendarQuery, names names, l *language) entry {
-	e := entry{View: b, Name: nameOf(b, l), Who: whoIs(b), Resource: names.of(b.ResourceIDs), Link: bookingLink(b.ID, q)}
+	e := entry{View: b, Name: nameOf(b, l), Who: l.whoIs(b.Invitee), Erased: b.Invitee.Erased(), Resource: names.of(b.ResourceIDs), Link: bookingLink(b.ID, q)}
+	e.Invitee = reachable(b.Invitee)
 	if b.StartsAt != nil && b.EndsAt != nil {
 		e.From, e.To = b.StartsAt.In(q.Zone), b.EndsAt.In(q.Zone)
 		e.ZoneName = zoneName(e.From)
@@ -271,11 +273,32 @@ func nameOf(b booking.View, l *language) string {
 	return l.t("booking.untitled")
 }
 
-func whoIs(b booking.View) string {
-	if b.Invitee.Name != "" {
-		return b.Invitee.Name
+// whoIs is what a person is called: by name, else by e-mail; "" of one of whom neither
+// is known.
+func (l *language) whoIs(p booking.Person) string {
+	switch {
+	case p.Name != "":
+		return p.Name
+	case p.Erased():
+		return l.t("person.erased")
 	}
-	return b.Invitee.Email
+	return p.Email
+}
+
+// called is a person's name, or that their data was erased; "" where it is not known.
+func (l *language) called(name, email string) string {
+	if p := (booking.Person{Name: name, Email: email}); p.Erased() {
+		return l.whoIs(p)
+	}
+	return name
+}
+
+// reachable is a person without what only looks like an address.
+func reachable(p booking.Person) booking.Person {
+	if p.Erased() {
+		p.Email = ""
+	}
+	return p
 }
 
 // collect reads every booking of a window, up to what a page can show.

@@ -29,7 +29,7 @@ type rival struct {
 }
 
 func newRival(b booking.View, name string, at booking.View, q calendarQuery, l *language) rival {
-	r := rival{Name: name, Link: bookingLink(b.ID, q), Phone: b.Invitee.Phone, Email: b.Invitee.Email}
+	r := rival{Name: name, Link: bookingLink(b.ID, q), Phone: b.Invitee.Phone, Email: reachable(b.Invitee).Email}
 	r.Same = sameInvitee(b, at)
 	if b.StartsAt == nil || b.EndsAt == nil {
 		return r
@@ -51,7 +51,7 @@ func sameInvitee(a, b booking.View) bool {
 // fullName tells a booking from others in one line.
 func fullName(b booking.View, l *language) string {
 	name := nameOf(b, l)
-	if who := whoIs(b); who != "" {
+	if who := l.whoIs(b.Invitee); who != "" {
 		name += " · " + who
 	}
 	return name + " · " + l.named("provider", b.Provider)
@@ -213,7 +213,7 @@ func (s *server) addRivals(ctx context.Context, list []entry, q calendarQuery, l
 		if b.Reason == booking.ReasonCapacityFull {
 			text = "booking.rival.full"
 		}
-		name := l.t(text, "Who", cmp.Or(whoIs(b), l.t("booking.somebody")))
+		name := l.t(text, "Who", cmp.Or(l.whoIs(b.Invitee), l.t("booking.somebody")))
 		for _, id := range b.ConflictsWith {
 			if i, ok := at[id]; ok {
 				list[i].Rivals = append(list[i].Rivals, newRival(b, name, list[i].View, q, l))

@@ -99,6 +99,7 @@ func functions(l *language, a assets) template.FuncMap {
 		"undone":   l.undone,
 		"unusable": func(r *booking.ReceiptView) *errorText { return l.unusable(*r) },
 		"hop":      l.hop,
+		"called":   l.called,
 		"dial":     dial,
 		"whatsapp": international,
 		"webpage":  webPage,

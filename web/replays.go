@@ -344,7 +344,7 @@ func (s *server) replayChanges(ctx context.Context, all []booking.ReplayChange, 
 		for _, t := range c.Transitions {
 			line := replayedTransition{ReplayedTransition: t}
 			if b, ok := found[t.BookingID]; ok {
-				line.Link, line.Name, line.Who = "/bookings/"+b.ID.String(), nameOf(b, who.language), whoIs(b)
+				line.Link, line.Name, line.Who = "/bookings/"+b.ID.String(), nameOf(b, who.language), who.language.whoIs(b.Invitee)
 			}
 			out[i].Transitions = append(out[i].Transitions, line)
 		}

@@ -107,6 +107,16 @@ func TestErase(t *testing.T) {
 							t.Errorf("%s, %q is still there: …%s…", when, trace, text[max(0, at-80):min(len(text), at+80)])
 						}
 					}
+					told, err := b.Transitions(t.Context(), booking.Filter{}, booking.Page{Limit: booking.MaxLimit})
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, tr := range told.Items {
+						b := st.Bookings[tr.BookingID]
+						if erased := b.Invitee.Name.Value == ""; tr.Erased != erased || erased != (tr.Invitee == "") {
+							t.Errorf("%s, the audit says of %q of %s that they are erased: %t", when, tr.Invitee, b.ExternalID, tr.Erased)
+						}
+					}
 					for _, r := range st.Receipts {
 						if body, err := b.ReceiptBody(t.Context(), r.ID); err == nil {
 							for _, trace := range traces {

@@ -102,11 +102,12 @@ func (s *Store) Transition(ctx context.Context, id uuid.UUID) (booking.Transitio
 
 // auditedBooking and auditedReceipt are what names a transition to a person.
 type auditedBooking struct {
-	ID          uuid.UUID
-	Provider    string
-	Title       string
-	InviteeName string
-	SessionID   *uuid.UUID
+	ID           uuid.UUID
+	Provider     string
+	Title        string
+	InviteeName  string
+	InviteeEmail string
+	SessionID    *uuid.UUID
 }
 
 type auditedReceipt struct {
@@ -125,7 +126,7 @@ func (s *Store) transitionViews(ctx context.Context, rows []transitionRow) ([]bo
 			receipts = append(receipts, *r.ReceiptID)
 		}
 	}
-	named, err := in[auditedBooking](s.reader(ctx).Table("bookings").Select("id, provider, title, invitee_name, session_id").Session(fresh), "id", bookings)
+	named, err := in[auditedBooking](s.reader(ctx).Table("bookings").Select("id, provider, title, invitee_name, invitee_email, session_id").Session(fresh), "id", bookings)
 	if err != nil {
 		return nil, classify(err)
 	}
@@ -152,8 +153,8 @@ func (s *Store) transitionViews(ctx context.Context, rows []transitionRow) ([]bo
 		}
 		b, receipt := about[t.BookingID], by[t.ReceiptID]
 		out = append(out, booking.TransitionView{
-			Transition: t, Provider: b.Provider, Title: b.Title, Invitee: b.InviteeName, ResourceIDs: resources[idOrNil(b.SessionID)],
-			ReceiptKind: receipt.Kind, ConnectionID: receipt.ConnectionID,
+			Transition: t, Provider: b.Provider, Title: b.Title, Invitee: b.InviteeName, Erased: booking.Person{Email: b.InviteeEmail}.Erased(),
+			ResourceIDs: resources[idOrNil(b.SessionID)], ReceiptKind: receipt.Kind, ConnectionID: receipt.ConnectionID,
 		})
 	}
 	return out, s.noteReasons(ctx, out)

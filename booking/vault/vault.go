@@ -118,14 +118,11 @@ func EmailKey(pepper []byte, email string) string {
 	if email == "" {
 		return ""
 	}
-	if key, ok := strings.CutSuffix(email, erasedDomain); ok && len(key) == 32 {
+	if key, ok := strings.CutSuffix(email, booking.ErasedDomain); ok && len(key) == 32 {
 		return key
 	}
 	return hex.EncodeToString(mac(pepper, email)[:16])
 }
-
-// erasedDomain can be nobody's (RFC 2606).
-const erasedDomain = "@erased.invalid"
 
 // ErasedEmail stands in the place of an e-mail that was erased: a booking is still
 // told from the others of its meeting by it, and nobody can be reached by it.
@@ -133,7 +130,7 @@ func ErasedEmail(key string) string {
 	if key == "" {
 		return ""
 	}
-	return key + erasedDomain
+	return key + booking.ErasedDomain
 }
 
 // PhoneKey is to a phone number what EmailKey is to an e-mail. Only its digits
