@@ -235,7 +235,8 @@ func (s *server) bookingPage(c echo.Context) error {
 	return s.page(c, http.StatusOK, "booking", page{Title: "booking.title", Section: "calendar", Zone: q.Zone, Data: v})
 }
 
-// addOthers adds the other side of the conflicts that the booking is in.
+// addOthers adds the other side of the conflicts that the booking is in, and why each
+// holds what it does.
 func (s *server) addOthers(ctx context.Context, e *entry, q calendarQuery, l *language) error {
 	one := []entry{*e}
 	if err := s.addHolders(ctx, one, q, l); err != nil {
@@ -245,7 +246,7 @@ func (s *server) addOthers(ctx context.Context, e *entry, q calendarQuery, l *la
 		return err
 	}
 	*e = one[0]
-	return nil
+	return s.explainHolds(ctx, e, q, l)
 }
 
 // theirs is the time where the invitee is.

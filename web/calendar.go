@@ -163,7 +163,7 @@ func (s *server) calendar(ctx context.Context, q calendarQuery, who viewer) (cal
 	if v.Search, err = s.search(ctx, w); err != nil {
 		return v, err
 	}
-	v.Detail, err = s.detail(ctx, w)
+	v.Detail, err = s.detail(ctx, w, who)
 	return v, err
 }
 

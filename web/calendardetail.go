@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"slotkeeper/booking"
+	"slotkeeper/booking/access"
 )
 
 // bookingDetail is a booking beside the calendar: what whoever is at the front desk
@@ -19,14 +20,18 @@ type bookingDetail struct {
 	Fellows []entry
 	Seats   *int
 	Chain   []chainLink
-	Missing bool // there is no such booking, or not for the viewer
+	// Conflict is where the conflict is shown and decided; "" for none. Decides says
+	// that the viewer may.
+	Conflict string
+	Decides  bool
+	Missing  bool // there is no such booking, or not for the viewer
 }
 
 // maxFellows is how many of those in the same meeting are named.
 const maxFellows = 20
 
 // detail is the booking that the query opens; nil for none.
-func (s *server) detail(ctx context.Context, w window) (*bookingDetail, error) {
+func (s *server) detail(ctx context.Context, w window, who viewer) (*bookingDetail, error) {
 	if w.query.Open == uuid.Nil {
 		return nil, nil
 	}
@@ -49,6 +54,10 @@ func (s *server) detail(ctx context.Context, w window) (*bookingDetail, error) {
 	if d.Chain, err = s.chain(ctx, b, w.query, w.names, w.language); err != nil {
 		return nil, err
 	}
+	if b.Status == booking.Conflicted {
+		d.Conflict = conflictLink(b)
+	}
+	d.Decides = who.may(access.AcceptOverlaps) || who.may(access.ActAtProvider)
 	if b.Capacity != nil && *b.Capacity > 1 {
 		d.Seats = b.Capacity
 	}

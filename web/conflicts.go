@@ -26,10 +26,19 @@ type rival struct {
 	Phone string
 	Email string
 	Same  bool // has the e-mail of the one that it is shown at
+	// Why is why the one holds what the other waits for, where that is asked.
+	Why string
+	// Conflict is where one that waits stands beside whom it waits for.
+	Conflict string
+
+	of booking.View
 }
 
 func newRival(b booking.View, name string, at booking.View, q calendarQuery, l *language) rival {
-	r := rival{Name: name, Link: bookingLink(b.ID, q), Phone: b.Invitee.Phone, Email: reachable(b.Invitee).Email}
+	r := rival{Name: name, Link: bookingLink(b.ID, q), Phone: b.Invitee.Phone, Email: reachable(b.Invitee).Email, of: b}
+	if b.Status == booking.Conflicted {
+		r.Conflict = conflictLink(b)
+	}
 	r.Same = sameInvitee(b, at)
 	if b.StartsAt == nil || b.EndsAt == nil {
 		return r

@@ -18,8 +18,8 @@ import (
 	"slotkeeper/booking/access"
 )
 
-// Overlaps accepts what conflicts, by hand and by rule, and tells since when and
-// by whom; *store.Store. Each change writes its entry with it.
+// Overlaps accepts what conflicts, by hand and by rule, and tells since when,
+// by whom, and how bookings came to stand as they do; *store.Store. Each change writes its entry with it.
 type Overlaps interface {
 	// AcceptOverlaps accepts several at once. Those that are not conflicted are
 	// refused, one by one.
@@ -28,6 +28,7 @@ type Overlaps interface {
 	// it accepted.
 	SetOverlapRule(ctx context.Context, by access.By, id uuid.UUID, on bool, now time.Time) (int, error)
 	ConflictNotes(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]booking.ConflictNote, error)
+	Arrivals(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]booking.Arrival, error)
 }
 
 const (

@@ -24,8 +24,10 @@ import (
 type overlaps struct {
 	records *records
 	notes   map[uuid.UUID]booking.ConflictNote
-	asked   []string
-	busy    bool // the provider is asked to cancel just now
+	// arrivals are how bookings came to stand as they do.
+	arrivals map[uuid.UUID]booking.Arrival
+	asked    []string
+	busy     bool // the provider is asked to cancel just now
 }
 
 func (o *overlaps) AcceptOverlaps(
@@ -71,6 +73,10 @@ func (o *overlaps) SetOverlapRule(_ context.Context, by access.By, id uuid.UUID,
 
 func (o *overlaps) ConflictNotes(context.Context, []uuid.UUID) (map[uuid.UUID]booking.ConflictNote, error) {
 	return o.notes, o.records.failing()
+}
+
+func (o *overlaps) Arrivals(context.Context, []uuid.UUID) (map[uuid.UUID]booking.Arrival, error) {
+	return o.arrivals, o.records.failing()
 }
 
 // quarrels is a house with conflicts: the one of full, one within a provider, one

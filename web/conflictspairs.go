@@ -46,7 +46,8 @@ func (p pair) Chooses() string {
 type side struct {
 	entry
 	offer
-	Same bool // has the e-mail of the one that waits
+	Same bool   // has the e-mail of the one that waits
+	Why  string // it holds what the other waits for
 	// Asked is the cancel that was asked for last; nil for none.
 	Asked *effectView
 	With  []side
@@ -144,6 +145,10 @@ func (s *server) pairs(ctx context.Context, waiting []booking.View, w conflictsW
 	if err != nil {
 		return nil, err
 	}
+	how, err := s.Overlaps.Arrivals(ctx, slices.Concat(ids, holding))
+	if err != nil {
+		return nil, err
+	}
 	keyless, err := s.Effects.KeylessConnections(ctx)
 	if err != nil {
 		return nil, err
@@ -184,12 +189,28 @@ func (s *server) pairs(ctx context.Context, waiting []booking.View, w conflictsW
 			return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Who, b.Who))
 		})
 		p.Holders = together(holders)
+		explainSides(b, p.Holders, how, calendar, who.language)
 		if p.Within && len(b.ResourceIDs) == 1 && who.may(access.AcceptOverlaps) {
 			p.Rule = ruleLink(b.ResourceIDs[0])
 		}
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+// explainSides says of each meeting that holds a place why it does.
+func explainSides(waits booking.View, holders []side, how map[uuid.UUID]booking.Arrival, q calendarQuery, l *language) {
+	var all []booking.View
+	for _, one := range holders {
+		all = append(all, one.View)
+		for _, o := range one.With {
+			all = append(all, o.View)
+		}
+	}
+	for _, h := range booking.WhyHeld(waits, all, how) {
+		i := slices.IndexFunc(holders, func(one side) bool { return h.Of(one.View) })
+		holders[i].Why = l.held(h, q)
+	}
 }
 
 // meetings groups bookings that are in one meeting and wait for the same, in the

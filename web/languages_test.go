@@ -150,6 +150,12 @@ func TestMessagesAreUsed(t *testing.T) {
 	for _, done := range []string{"added", "removed", "rotated", "finished", "on", "off", "retried"} {
 		need("endpoints.done."+done, "the pages of endpoints")
 	}
+	for _, cause := range booking.HeldCauses() {
+		need("held."+string(cause), "a conflict")
+	}
+	for _, more := range []string{"later", "together", "later.together"} {
+		need("held.first."+more, "a conflict")
+	}
 	for key := range en {
 		if !used[key] {
 			t.Errorf("nothing uses %s", key)

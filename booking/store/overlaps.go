@@ -176,6 +176,35 @@ func (s *Store) ConflictNotes(ctx context.Context, ids []uuid.UUID) (map[uuid.UU
 	return out, nil
 }
 
+// Arrivals tell of bookings how they came to stand where they do: by the newest
+// change of their place or of whether they hold it.
+func (s *Store) Arrivals(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]booking.Arrival, error) {
+	var rows []struct {
+		BookingID  uuid.UUID
+		Seq        int64
+		Event      booking.Action
+		From       booking.Status
+		Actor      booking.Actor
+		RecordedAt stamp
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	err := s.reader(ctx).Raw(`
+		SELECT t.booking_id, t.seq, t.event, t."from", t.actor, t.recorded_at FROM transitions t JOIN (
+			SELECT max(seq) AS seq FROM transitions
+			WHERE booking_id IN ? AND outcome = 'applied' AND event IN ('create', 'move', 'release')
+			GROUP BY booking_id) newest ON newest.seq = t.seq`, ids).Scan(&rows).Error
+	if err != nil {
+		return nil, classify(err)
+	}
+	out := make(map[uuid.UUID]booking.Arrival, len(rows))
+	for _, r := range rows {
+		out[r.BookingID] = booking.Arrival{Seq: r.Seq, Event: r.Event, From: r.From, Actor: r.Actor, At: r.RecordedAt.t}
+	}
+	return out, nil
+}
+
 // overlapReasons are those that people gave last, by the subject of their entry.
 func (s *Store) overlapReasons(ctx context.Context, ids []uuid.UUID) (map[string]string, error) {
 	rows, err := s.acceptances(ctx, ids)

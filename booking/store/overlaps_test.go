@@ -105,6 +105,19 @@ func TestAcceptOverlaps(t *testing.T) {
 		if n := notes[one]; n.Accepted == nil || n.Accepted.Reason != "Two rooms" || n.Accepted.Actor != operator.Actor || !n.Accepted.At.Equal(later) || !n.Since.Equal(storetest.Now) {
 			t.Errorf("%+v, %+v", n, n.Accepted)
 		}
+		// An overlap that was accepted is no other arrival.
+		came, err := b.Arrivals(ctx, []uuid.UUID{one, two, holder, uuid.New()})
+		if err != nil || len(came) != 3 {
+			t.Fatalf("%+v, %v", came, err)
+		}
+		for id, c := range came {
+			if c.Event != booking.Create || c.From != booking.New || c.Actor != booking.ActorWebhook || !c.At.Equal(storetest.Now) || (c.Seq < came[holder].Seq) {
+				t.Errorf("%s came as %+v", id, c)
+			}
+		}
+		if none, err := b.Arrivals(ctx, nil); len(none) > 0 || err != nil {
+			t.Errorf("%v, %v", none, err)
+		}
 		all, err := b.Transitions(ctx, booking.Filter{}, booking.Page{Limit: 2})
 		if err != nil {
 			t.Fatal(err)
