@@ -1,6 +1,7 @@
 package booking
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -137,11 +138,7 @@ func (s Arrival) found() HeldBecause {
 
 // byHand tells whether somebody did it here: what providers tell moves bookings, too.
 func (a Actor) byHand() bool {
-	switch a {
-	case ActorWebhook, ActorBackfill, ActorReconcile, ActorReplay:
-		return false
-	}
-	return true
+	return !slices.Contains([]Actor{ActorWebhook, ActorBackfill, ActorReconcile, ActorReplay}, a)
 }
 
 // ahead is the order in which those who wait have their turn, unknown last, as far as

@@ -38,66 +38,79 @@ func TestWhyHeld(t *testing.T) {
 	}{
 		"who was there first": {
 			[]turn{books("holds", 1, "10:00", "10:30"), books("waits", 2, "10:15", "10:45")},
-			map[string]booking.HeldBecause{"holds": booking.HeldFirst}, false,
+			map[string]booking.HeldBecause{"holds": booking.HeldFirst},
+			false,
 		},
 		"who was booked later, but came first": {
 			[]turn{books("holds", 2, "10:00", "10:30"), books("waits", 1, "10:15", "10:45")},
-			map[string]booking.HeldBecause{"holds": booking.HeldFirst}, true,
+			map[string]booking.HeldBecause{"holds": booking.HeldFirst},
+			true,
 		},
 		"who was confirmed first": {
 			[]turn{
 				hears(bt.New(bt.Generic, booking.KindRequested, "waits", 1, bt.When("10:00", "10:30"), bt.With("maren"), bt.For("kofi"))),
 				books("holds", 2, "10:00", "10:30"), hears(bt.New(bt.Generic, booking.KindCreated, "waits", 3, bt.Booked(1))),
 			},
-			map[string]booking.HeldBecause{"holds": booking.HeldRequested}, true,
+			map[string]booking.HeldBecause{"holds": booking.HeldRequested},
+			true,
 		},
 		"who was there when the other was moved": {
 			[]turn{books("waits", 1, "12:00", "12:30"), books("holds", 2, "10:00", "10:30"), moves("waits", 3, "10:15", "10:45")},
-			map[string]booking.HeldBecause{"holds": booking.HeldMovedIn}, true,
+			map[string]booking.HeldBecause{"holds": booking.HeldMovedIn},
+			true,
 		},
 		"who was first in line": {
 			[]turn{books("gone", 1, "10:00", "11:00"), books("waits", 3, "10:00", "10:30"), books("holds", 2, "10:15", "10:45"), cancels("gone")},
-			map[string]booking.HeldBecause{"holds": booking.HeldBooked}, false,
+			map[string]booking.HeldBecause{"holds": booking.HeldBooked},
+			false,
 		},
 		"who was first in line, booked at one instant": {
 			[]turn{books("gone", 1, "10:00", "11:00"), books("waits", 3, "10:00", "10:30"), books("holds", 4, "10:15", "10:45", bt.Booked(3)), cancels("gone")},
-			map[string]booking.HeldBecause{"holds": booking.HeldTurn}, false,
+			map[string]booking.HeldBecause{"holds": booking.HeldTurn},
+			false,
 		},
 		"who fitted when the other did not": {
 			[]turn{
 				books("gone", 1, "10:00", "10:30"), books("stays", 2, "10:30", "11:00"), books("waits", 3, "10:00", "11:00"), books("holds", 4, "10:00", "10:30"), cancels("gone"),
 			},
-			map[string]booking.HeldBecause{"holds": booking.HeldFit, "stays": booking.HeldFirst}, true,
+			map[string]booking.HeldBecause{"holds": booking.HeldFit, "stays": booking.HeldFirst},
+			true,
 		},
 		"who came to what nobody held": {
 			[]turn{books("stays", 1, "10:00", "10:30"), books("waits", 2, "10:00", "11:00"), books("holds", 3, "10:30", "11:00")},
-			map[string]booking.HeldBecause{"stays": booking.HeldFirst, "holds": booking.HeldFree}, true,
+			map[string]booking.HeldBecause{"stays": booking.HeldFirst, "holds": booking.HeldFree},
+			true,
 		},
 		"who was moved to what nobody held": {
 			[]turn{books("holds", 1, "12:00", "12:30"), books("stays", 2, "10:00", "10:30"), books("waits", 3, "10:00", "11:00"), moves("holds", 4, "10:30", "11:00")},
-			map[string]booking.HeldBecause{"stays": booking.HeldFirst, "holds": booking.HeldMoved}, false,
+			map[string]booking.HeldBecause{"stays": booking.HeldFirst, "holds": booking.HeldMoved},
+			false,
 		},
 		"who took its predecessor's place": {
 			[]turn{books("gone", 1, "10:00", "10:30"), books("waits", 2, "10:15", "10:45"), books("holds", 3, "10:05", "10:35", bt.From("gone"))},
-			map[string]booking.HeldBecause{"holds": booking.HeldMoved}, true,
+			map[string]booking.HeldBecause{"holds": booking.HeldMoved},
+			true,
 		},
 		"whose meeting has the place": {
 			[]turn{
 				books("gone", 1, "10:00", "11:00", bt.In("class"), bt.Room(8)), books("waits", 2, "10:15", "10:45"),
 				books("holds", 3, "10:00", "11:00", bt.In("class"), bt.Room(8)), cancels("gone"),
 			},
-			map[string]booking.HeldBecause{"holds": booking.HeldMeeting}, true,
+			map[string]booking.HeldBecause{"holds": booking.HeldMeeting},
+			true,
 		},
 		"whose meeting was there first": {
 			[]turn{
 				books("holds", 1, "10:00", "11:00", bt.In("class"), bt.Room(8)), books("waits", 2, "10:15", "10:45"),
 				books("joins", 3, "10:00", "11:00", bt.In("class"), bt.Room(8)),
 			},
-			map[string]booking.HeldBecause{"holds": booking.HeldFirst}, false,
+			map[string]booking.HeldBecause{"holds": booking.HeldFirst},
+			false,
 		},
 		"who has the last seat": {
 			[]turn{books("waits", 2, "10:00", "11:00", bt.In("class"), bt.Room(1)), books("holds", 1, "10:00", "11:00", bt.In("class"), bt.Room(1))},
-			map[string]booking.HeldBecause{"holds": booking.HeldSeat}, false,
+			map[string]booking.HeldBecause{"holds": booking.HeldSeat},
+			false,
 		},
 		"who kept the place when resources were merged": {
 			[]turn{
@@ -106,7 +119,8 @@ func TestWhyHeld(t *testing.T) {
 					return booking.MergeResources(st, resourceOf("theo"), st.Resources[resourceOf("maren")], person, bt.Day)
 				},
 			},
-			map[string]booking.HeldBecause{"holds": booking.HeldReassigned}, true,
+			map[string]booking.HeldBecause{"holds": booking.HeldReassigned},
+			true,
 		},
 	}
 	for name, tt := range tests {
