@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -74,12 +75,17 @@ func parse(raw string) (address, error) {
 // patience is how long another process's lock on SQLite is waited for.
 const patience = 5 * time.Second
 
+// sqliteDSN opens the file. What SQLite has to put down meanwhile (how a large statement
+// is taken back, what is sorted) goes beside it, into a folder that must be writable
+// anyway and belongs to whoever owns the data: without it, SQLite looks for /tmp and its
+// like, and where a container has none that may be written, sets of deliveries fail.
 func (a address) sqliteDSN(params ...string) string {
 	if a.patience == 0 {
 		a.patience = patience
 	}
 	q := append([]string{
 		"_timezone=UTC", fmt.Sprintf("_pragma=busy_timeout(%d)", a.patience.Milliseconds()), "_pragma=journal_mode(WAL)", "_pragma=foreign_keys(1)", "_pragma=synchronous(FULL)",
+		"_pragma=" + url.QueryEscape("temp_store_directory('"+strings.ReplaceAll(filepath.Dir(a.path), "'", "''")+"')"),
 	}, params...)
 	return "file:" + (&url.URL{Path: a.path}).EscapedPath() + "?" + strings.Join(q, "&")
 }
