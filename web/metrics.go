@@ -91,10 +91,12 @@ func NewMetrics(providers []string, stored Measured, now func() time.Time) *Metr
 // a counter that appears with its first event, and that one conflict would ring for
 // nobody.
 func (m *Metrics) begin() {
-	for _, provider := range m.providers {
-		for _, kind := range []booking.Kind{booking.KindRequested, booking.KindCreated, booking.KindMoved} {
-			m.deliveries.WithLabelValues(provider, string(kind), string(booking.StatusConflict))
+	for _, event := range []booking.Action{booking.Create, booking.Move} {
+		for _, reason := range []booking.Reason{booking.ReasonSlotTaken, booking.ReasonOverlap, booking.ReasonCapacityFull} {
+			m.moves.WithLabelValues(string(event), string(booking.Applied), string(reason))
 		}
+	}
+	for _, provider := range m.providers {
 		m.refusals.WithLabelValues(provider, "unavailable")
 		m.signatures.WithLabelValues(provider)
 	}

@@ -22,6 +22,10 @@ var (
 	labelOf    = regexp.MustCompile(`([a-z_]+)="`)
 	metricName = regexp.MustCompile(`\b(?:slotkeeper|go|process)_[a-z_]+\b`)
 	groupedBy  = regexp.MustCompile(`by \(([^)]*)\)`)
+	// firstEvent is a rule's counter of which one event is enough.
+	firstEvent = regexp.MustCompile(`increase\(([a-z_]+)\{([^}]*)\}\[\w+\]\)\) > 0\n`)
+	matcher    = regexp.MustCompile(`([a-z_]+)=~?"([^"]*)"`)
+	oneOfAll   = regexp.MustCompile(`max by \([a-z, ]+\) \($`)
 	templated  = regexp.MustCompile(`\{\{ ?(?:\$labels\.)?([a-z_]+) ?\}\}`)
 )
 
@@ -113,6 +117,54 @@ func TestAlertingRulesAskForWhatExists(t *testing.T) {
 		}
 		if !strings.Contains(texts, "docs/operations.md#"+strings.ToLower(name)+"\n") {
 			t.Errorf("%s does not lead to its runbook", name)
+		}
+	}
+}
+
+// TestAlertsSeeTheFirstEvent holds what rings for a single event against a process that
+// has seen none: Prometheus sees no increase of a counter that is not there before it.
+func TestAlertsSeeTheFirstEvent(t *testing.T) {
+	t.Parallel()
+	rec := httptest.NewRecorder()
+	web.NewAdmin(newWorld(t, desks(), nil).metrics).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	asked := 0
+	for _, m := range firstEvent.FindAllStringSubmatch(doc(t, "prometheus-rules.yaml"), -1) {
+		series := []string{"(?m)^" + m[1] + `\{`}
+		for _, label := range matcher.FindAllStringSubmatch(m[2], -1) {
+			var all []string
+			for _, before := range series {
+				for value := range strings.SplitSeq(label[2], "|") {
+					all = append(all, before+`(?:.*,)?`+label[1]+`="`+value+`"`)
+				}
+			}
+			series = all
+		}
+		for _, one := range series {
+			asked++
+			if !regexp.MustCompile(one).MatchString(rec.Body.String()) {
+				t.Errorf("a new process does not count %s", one)
+			}
+		}
+	}
+	if asked < 7 {
+		t.Errorf("only %d counters were looked for", asked)
+	}
+}
+
+// TestOneTroubleIsOneAlert: what every instance reads from the one database must not
+// ring once for each of them.
+func TestOneTroubleIsOneAlert(t *testing.T) {
+	t.Parallel()
+	shared := regexp.MustCompile(`(.{0,40})(slotkeeper_(?:connection_up|receipts_open|oldest_open_receipt_seconds|effects_open))`)
+	for _, name := range []string{"prometheus-rules.yaml", "grafana-dashboard.json"} {
+		found := shared.FindAllStringSubmatch(doc(t, name), -1)
+		if len(found) < 4 {
+			t.Errorf("%s asks for %d of what is in the database", name, len(found))
+		}
+		for _, m := range found {
+			if !oneOfAll.MatchString(m[1]) {
+				t.Errorf("%s sees %s once for each instance: %s", name, m[2], m[0])
+			}
 		}
 	}
 }
