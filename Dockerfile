@@ -9,14 +9,15 @@ ARG VERSION=""
 # Without cgo the file is static: it runs in an image that has nothing else.
 # Time zones are part of it.
 RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.release=${VERSION}" -o /out/slotkeeper ./cmd/slotkeeper \
-    && mkdir -p /out/data
+    && install -d -m 0700 /out/volume/data
 
 FROM scratch
 # Providers' APIs are called over TLS: these are the authorities that are believed.
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /out/slotkeeper /usr/local/bin/slotkeeper
-# A new volume takes its owner from here.
-COPY --from=build --chown=65532:65532 /out/data /data
+# A new volume takes owner and mode from here. The directory is copied as part of
+# another: builders give the one that COPY names a mode of their own.
+COPY --from=build --chown=65532:65532 /out/volume/ /
 USER 65532:65532
 # In a container, 127.0.0.1 would be the container alone.
 ENV SLOTKEEPER_LISTEN=0.0.0.0:8080 \

@@ -113,8 +113,12 @@ func TestDockerfile(t *testing.T) {
 		t.Errorf("it runs as %s", user)
 	}
 	data := one(t, file, `SLOTKEEPER_DATA_DIR=(\S+)`)
-	if one(t, file, `^VOLUME \["(.*)"\]$`) != data || one(t, file, `^COPY --from=build --chown=`+user+`:\d+ /out/data (.*)$`) != data {
+	if one(t, file, `^VOLUME \["(.*)"\]$`) != data || one(t, file, `^COPY --from=build --chown=`+user+`:\d+ /out/volume/ /()$`) != "" {
 		t.Errorf("its data is in %s, which is no volume of its user", data)
+	}
+	// People's names are in it; a builder gives a directory that COPY names mode 0755.
+	if got := one(t, file, `install -d -m 0700 /out/volume(\S+)$`); got != data {
+		t.Errorf("what its owner alone may read is %s, not %s", got, data)
 	}
 	if _, port, _ := strings.Cut(one(t, file, `SLOTKEEPER_LISTEN=(\S+)`), ":"); one(t, file, `^EXPOSE (\d+)$`) != port {
 		t.Errorf("it listens on %s and exposes another", port)
