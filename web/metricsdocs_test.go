@@ -107,6 +107,11 @@ func TestAlertingRulesAskForWhatExists(t *testing.T) {
 	if len(rules) < 10 {
 		t.Fatalf("%d rules", len(rules))
 	}
+	for _, job := range regexp.MustCompile(`job="([a-z]+)"`).FindAllStringSubmatch(doc(t, "prometheus-rules.yaml"), -1) {
+		if !strings.Contains(runbook, "- job_name: "+job[1]+" ") {
+			t.Errorf("operations.md does not scrape the job %s, of which a rule asks", job[1])
+		}
+	}
 	for _, rule := range rules {
 		name, rest, _ := strings.Cut(rule, "\n")
 		_, query, _ := strings.Cut(rest, "expr: ")

@@ -204,6 +204,14 @@ func TestSystemdUnit(t *testing.T) {
 			t.Errorf("the credential %s is not loaded", m[1])
 		}
 	}
+	// A command that has the directory lent anew would open it to others otherwise.
+	for _, run := range regexp.MustCompile("(?s)sudo systemd-run (.*?)/usr/local/bin/slotkeeper").FindAllStringSubmatch(document(t, "docs/deploy.md"), -1) {
+		for _, setting := range []string{"DynamicUser", "User", "StateDirectory", "StateDirectoryMode", "UMask"} {
+			if want := "--property=" + setting + "=" + one(t, file, "^"+setting+`=(\S+)$`) + " "; !strings.Contains(run[1], want) {
+				t.Errorf("docs/deploy.md runs a command without %s: %s", want, run[1])
+			}
+		}
+	}
 	verify, err := exec.LookPath("systemd-analyze")
 	if err != nil {
 		t.Log("systemd-analyze is not here: what systemd thinks of the unit was not asked")
