@@ -160,7 +160,7 @@ func TestAlertsSeeTheFirstEvent(t *testing.T) {
 // ring once for each of them.
 func TestOneTroubleIsOneAlert(t *testing.T) {
 	t.Parallel()
-	shared := regexp.MustCompile(`(.{0,40})(slotkeeper_(?:connection_up|receipts_open|oldest_open_receipt_seconds|effects_open))`)
+	shared := regexp.MustCompile(`(.{0,40})(slotkeeper_(?:connection_up|receipts_open|oldest_open_receipt_seconds|effects_open|endpoint_(?:messages_waiting|oldest_waiting_seconds|off)))`)
 	for _, name := range []string{"prometheus-rules.yaml", "grafana-dashboard.json"} {
 		found := shared.FindAllStringSubmatch(doc(t, name), -1)
 		if len(found) < 4 {
