@@ -22,6 +22,7 @@ USER 65532:65532
 # In a container, 127.0.0.1 would be the container alone.
 ENV SLOTKEEPER_LISTEN=0.0.0.0:8080 \
     SLOTKEEPER_DATA_DIR=/data \
+    SQLITE_TMPDIR=/data \
     SLOTKEEPER_LOG_FORMAT=json
 VOLUME ["/data"]
 EXPOSE 8080

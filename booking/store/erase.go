@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -477,6 +478,17 @@ func (e *erasure) end(ctx context.Context, now time.Time) error {
 	return e.compact(ctx)
 }
 
+// vacuum writes the file anew by way of another of its size, which is no thing for the
+// memory: the other is where SQLite looks for a place, see SQLITE_TMPDIR in the image.
+func vacuum(ctx context.Context, conn *sql.Conn) error {
+	if _, err := conn.ExecContext(ctx, "PRAGMA temp_store = FILE"); err != nil {
+		return err
+	}
+	_, err := conn.ExecContext(ctx, "VACUUM")
+	_, back := conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA temp_store = MEMORY")
+	return errors.Join(err, back)
+}
+
 // compact has SQLite write its file anew: what was overwritten stays in it and in
 // its log otherwise. PostgreSQL's autovacuum does so by itself, in time.
 func (s *Store) compact(ctx context.Context) error {
@@ -487,11 +499,16 @@ func (s *Store) compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := db.ExecContext(ctx, "VACUUM"); err != nil {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }() // only gives it back
+	if err := vacuum(ctx, conn); err != nil {
 		return fmt.Errorf("%w: %w", booking.ErrTracesLeft, err)
 	}
 	var busy, pages, moved sql.NullInt64
-	if err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved); err != nil {
+	if err := conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved); err != nil {
 		return err
 	}
 	if busy.Int64 != 0 {

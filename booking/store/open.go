@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -76,16 +75,16 @@ func parse(raw string) (address, error) {
 const patience = 5 * time.Second
 
 // sqliteDSN opens the file. What SQLite has to put down meanwhile (how a large statement
-// is taken back, what is sorted) goes beside it, into a folder that must be writable
-// anyway and belongs to whoever owns the data: without it, SQLite looks for /tmp and its
-// like, and where a container has none that may be written, sets of deliveries fail.
+// is taken back, what is sorted) stays in memory: it looks for /tmp and its like
+// otherwise, and where a container has none that may be written, sets of deliveries
+// fail. A folder could be named, but for the whole process, and not while others work.
 func (a address) sqliteDSN(params ...string) string {
 	if a.patience == 0 {
 		a.patience = patience
 	}
 	q := append([]string{
 		"_timezone=UTC", fmt.Sprintf("_pragma=busy_timeout(%d)", a.patience.Milliseconds()), "_pragma=journal_mode(WAL)", "_pragma=foreign_keys(1)", "_pragma=synchronous(FULL)",
-		"_pragma=" + url.QueryEscape("temp_store_directory('"+strings.ReplaceAll(filepath.Dir(a.path), "'", "''")+"')"),
+		"_pragma=temp_store(MEMORY)",
 	}, params...)
 	return "file:" + (&url.URL{Path: a.path}).EscapedPath() + "?" + strings.Join(q, "&")
 }
