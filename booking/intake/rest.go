@@ -10,8 +10,9 @@ const (
 	// posts finds the ledger free three times out of four, and most of the machine.
 	// An import is held up by its provider's limits for longer than by that.
 	restFor = 3
-	// longestRest keeps a single slow set from holding up a replay for long.
-	longestRest = 250 * time.Millisecond
+	// longestRest is for sets that are slow because others are at work: resting in
+	// proportion, an import beside them would hardly get on.
+	longestRest = 15 * time.Millisecond
 )
 
 // Rest leaves the machine to those who post, in proportion to how long a set took

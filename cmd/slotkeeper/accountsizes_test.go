@@ -272,20 +272,20 @@ func newLargeCalcom(t *testing.T) *calcomtest.Server {
 	return c
 }
 
-// TestLargeImport brings in five thousand bookings of each provider within its
-// limits, while others' webhooks are acknowledged.
+// TestLargeImport brings in thousands of bookings of each provider within its limits,
+// while others' webhooks are acknowledged.
 func TestLargeImport(t *testing.T) {
 	t.Parallel()
 	long(t)
-	const many, calm = 5000, 100
+	const calm = 100
 	hour := func(n int) time.Time { return firstHour().Add(time.Duration(n) * time.Hour) }
 	for _, one := range []struct {
 		name        string
 		credentials []string
-		most        int
-		make        func(t *testing.T) (standIn, *apitest.Front)
+		many, most  int
+		make        func(t *testing.T, many int) (standIn, *apitest.Front)
 	}{
-		{"calendly", []string{"--api-token", calendlyFirstToken}, calendlytest.PaidPlan, func(t *testing.T) (standIn, *apitest.Front) {
+		{"calendly", []string{"--api-token", calendlyFirstToken}, 1500, calendlytest.PaidPlan, func(t *testing.T, many int) (standIn, *apitest.Front) {
 			c := newLargeCalendly(t)
 			for n := range many {
 				name, email := visitorNamed(n)
@@ -294,7 +294,7 @@ func TestLargeImport(t *testing.T) {
 			}
 			return c, c.Front
 		}},
-		{"calcom", []string{"--api-token", calcomFirstKey}, calcomMost, func(t *testing.T) (standIn, *apitest.Front) {
+		{"calcom", []string{"--api-token", calcomFirstKey}, 5000, calcomMost, func(t *testing.T, many int) (standIn, *apitest.Front) {
 			c := newLargeCalcom(t)
 			for n := range many {
 				name, email := visitorNamed(n)
@@ -303,7 +303,7 @@ func TestLargeImport(t *testing.T) {
 			}
 			return c, c.Front
 		}},
-		{"acuity", []string{"--api-user", acuityUser, "--api-key", acuityKey}, 10 * 60, func(t *testing.T) (standIn, *apitest.Front) {
+		{"acuity", []string{"--api-user", acuityUser, "--api-key", acuityKey}, 1500, 10 * 60, func(t *testing.T, many int) (standIn, *apitest.Front) {
 			ac := newLargeAcuity(t)
 			for n := range many {
 				bookAt(t, ac, n, 1, hour(n))
@@ -313,7 +313,7 @@ func TestLargeImport(t *testing.T) {
 	} {
 		t.Run(one.name, func(t *testing.T) {
 			t.Parallel()
-			s, front := one.make(t)
+			s, front := one.make(t, one.many)
 			l := newLarge(t, migratetest.EmptyPostgres(t), s, front)
 			m := newMeter(t, l.server)
 			before := m.during(t, func() { l.waitsFor(t, calm) })
@@ -321,9 +321,9 @@ func TestLargeImport(t *testing.T) {
 			during := m.during(t, func() { l.brings(t, one.name, one.credentials...) })
 			took := time.Since(began)
 			compareAcks(t, before, during)
-			l.has(t, "imported", map[string]int{"active": many})
+			l.has(t, "imported", map[string]int{"active": one.many})
 			l.withinLimits(t, one.most, time.Minute)
-			t.Logf("%d bookings took %s, which are %s of the provider's time", many, took.Round(time.Millisecond),
+			t.Logf("%d bookings took %s, which are %s of the provider's time", one.many, took.Round(time.Millisecond),
 				providers.Tempo(sizesTempo).Passed(took).Round(time.Second))
 		})
 	}

@@ -37,11 +37,11 @@ func TestBrowserLivesThroughARestart(t *testing.T) {
 	reading := eval[string](other, `document.getElementById("detail").innerText`)
 	// What comes is seen: both listen.
 	d.books(t, "Room 1", at, time.Hour)
-	b.waits(fmt.Sprintf(`document.querySelector(".grid").innerText.includes("Visit b-%d")`, d.n))
+	b.waits(fmt.Sprintf(`document.querySelector(".grid").textContent.includes("Visit b-%d")`, d.n))
 	other.waits(`!document.getElementById("live-fresh").hidden`)
 
 	// The line of conflicts that comes pushes nothing away from who looks at it.
-	const place = `Math.round([...document.querySelectorAll(".entry a")].find((e) => e.innerText.includes("Visit b-6")).getBoundingClientRect().top)`
+	const place = `Math.round([...document.querySelectorAll(".entry a")].find((e) => e.textContent.includes("Visit b-6")).getBoundingClientRect().top)`
 	seen := eval[int](b, place)
 	for _, page := range []*browser{b, other} {
 		page.expect(page.url+"/live", http.StatusBadGateway)
@@ -60,7 +60,7 @@ func TestBrowserLivesThroughARestart(t *testing.T) {
 		t.Fatalf("answered %+v", ack)
 	}
 	away.stop(t)
-	if eval[bool](b, fmt.Sprintf(`document.querySelector(".grid").innerText.includes("Visit b-%d")`, desk.n)) {
+	if eval[bool](b, fmt.Sprintf(`document.querySelector(".grid").textContent.includes("Visit b-%d")`, desk.n)) {
 		t.Fatal("the page shows what it cannot know")
 	}
 
@@ -69,7 +69,7 @@ func TestBrowserLivesThroughARestart(t *testing.T) {
 		page.waits(fmt.Sprintf(says, "back"))
 		page.shows("[role=status] #live-lost", text)
 	}
-	b.waits(fmt.Sprintf(`document.querySelector(".grid").innerText.includes("Visit b-%d")`, desk.n))
+	b.waits(fmt.Sprintf(`document.querySelector(".grid").textContent.includes("Visit b-%d")`, desk.n))
 	b.waits(`document.title.startsWith("(1) ") && !document.getElementById("live-alert").hidden`)
 	b.shows("#live-alert", "1 open conflict")
 	b.shows("#open-conflicts", "1")
@@ -84,7 +84,7 @@ func TestBrowserLivesThroughARestart(t *testing.T) {
 	}
 	other.must(chromedp.KeyEvent(kb.Escape))
 	eval[any](other, `document.activeElement.blur()`)
-	other.waits(fmt.Sprintf(`document.querySelector(".grid").innerText.includes("Visit b-%d")`, desk.n))
+	other.waits(fmt.Sprintf(`document.querySelector(".grid").textContent.includes("Visit b-%d")`, desk.n))
 	// It says so once.
 	b.waits(`document.getElementById("live-lost").hidden`)
 
