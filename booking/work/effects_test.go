@@ -54,11 +54,12 @@ type desk struct {
 	intake    *intake.Intake
 	log       *slog.Logger
 	providers map[string]providers.Provider
+	checked   chan uuid.UUID
 }
 
 func newDesk(t *testing.T, url string) *desk {
 	t.Helper()
-	d := &desk{Bench: storetest.NewBench(t, url), log: slog.New(slog.DiscardHandler), providers: map[string]providers.Provider{}}
+	d := &desk{Bench: storetest.NewBench(t, url), log: slog.New(slog.DiscardHandler), providers: map[string]providers.Provider{}, checked: make(chan uuid.UUID, 1)}
 	for _, p := range []providers.Provider{calendly.New(time.Hour), calcom.New(), acuity.New(time.Now, tempo)} {
 		d.providers[p.Name()] = p
 	}
@@ -69,12 +70,19 @@ func newDesk(t *testing.T, url string) *desk {
 
 func now() time.Time { return time.Now().UTC() }
 
-// idle are accounts that nobody reads or looks after.
-type idle struct{}
+// idle are accounts that nobody reads, and of which is known which were to be checked.
+type idle struct{ checked chan<- uuid.UUID }
 
-func (idle) Work(context.Context, uuid.UUID) error           { return nil }
-func (idle) Watch(context.Context) (account.Due, error)      { return account.Due{}, nil }
-func (idle) CheckAndRepair(context.Context, uuid.UUID) error { return nil }
+func (idle) Work(context.Context, uuid.UUID) error      { return nil }
+func (idle) Watch(context.Context) (account.Due, error) { return account.Due{}, nil }
+
+func (i idle) CheckAndRepair(_ context.Context, id uuid.UUID) error {
+	select {
+	case i.checked <- id:
+	default: // one is enough to know
+	}
+	return nil
+}
 
 // outcomes counts tries by what became of them.
 type outcomes struct {
@@ -103,7 +111,7 @@ func (d *desk) queue(t *testing.T, s work.Store, host string) (*work.Queue, *out
 	seen := &outcomes{}
 	client := reaching(t, host)
 	q, err := work.New(work.Options{
-		Store: s, Intake: d.intake, Accounts: idle{}, Providers: d.providers, Client: client, EmailKey: emailKey, Now: now, Log: d.log, Tempo: tempo,
+		Store: s, Intake: d.intake, Accounts: idle{d.checked}, Providers: d.providers, Client: client, EmailKey: emailKey, Now: now, Log: d.log, Tempo: tempo,
 		Effects: work.EffectOptions{
 			Observe: seen.observe,
 			Cancel: func(ctx context.Context, id uuid.UUID, to providers.CancelTarget, message string) error {

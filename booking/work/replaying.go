@@ -304,7 +304,7 @@ func (r *Replays) fetched(ctx context.Context, q *Queue, of booking.StoredReceip
 		return none, fmt.Errorf("the adapter for %s cannot fetch", conn.Provider)
 	}
 	subject := strings.TrimPrefix(of.Subject, booking.Subject(conn.Source(), ""))
-	fetched, err := fetcher.Fetch(ctx, q.opts.Client, conn, subject, of.Body)
+	fetched, err := q.fetch(ctx, fetcher, conn, subject, of.Body)
 	if err != nil {
 		return none, err
 	}

@@ -633,7 +633,7 @@ func (d *desk) receipts(t *testing.T) map[uuid.UUID]booking.ReceiptStatus {
 func (d *desk) queueWith(t *testing.T, host string, r *work.Replays) *work.Queue {
 	t.Helper()
 	q, err := work.New(work.Options{
-		Store: d.Store, Intake: d.intake, Accounts: idle{}, Replays: r, Providers: d.providers, Client: reaching(t, host), EmailKey: emailKey, Now: now,
+		Store: d.Store, Intake: d.intake, Accounts: idle{d.checked}, Replays: r, Providers: d.providers, Client: reaching(t, host), EmailKey: emailKey, Now: now,
 		Log: d.log, Tempo: tempo, Effects: work.EffectOptions{Observe: (&outcomes{}).observe},
 	})
 	if err != nil {

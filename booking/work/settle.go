@@ -77,7 +77,7 @@ func (q *Queue) settle(ctx context.Context, c providers.Claim, gone bool) error 
 	if !ok {
 		return fmt.Errorf("the adapter for %s cannot fetch", c.Connection.Provider)
 	}
-	fetched, err := fetcher.Fetch(ctx, q.opts.Client, c.Connection, c.Subject, c.Body)
+	fetched, err := q.fetch(ctx, fetcher, c.Connection, c.Subject, c.Body)
 	switch {
 	case errors.Is(err, providers.ErrGone) && !gone:
 		return q.doubt(ctx, c.ReceiptID)
@@ -87,6 +87,19 @@ func (q *Queue) settle(ctx context.Context, c providers.Claim, gone bool) error 
 		return err
 	}
 	return q.apply(ctx, c, fetcher.Read(fetched.Snapshot, origin, c.Ticket, c.Kind, c.EventKey), fetched)
+}
+
+// fetch asks a provider what a receipt is about. When it refuses the credentials, the
+// connection is checked at once: everybody knows then that nothing comes in, and not
+// only with the next check.
+func (q *Queue) fetch(ctx context.Context, f providers.Fetcher, c providers.Connection, subject string, body []byte) (providers.Fetched, error) {
+	fetched, err := f.Fetch(ctx, q.opts.Client, c, subject, body)
+	if providers.NeedsSignIn(err) && !c.Health.NeedsSignIn {
+		if _, queueErr := q.client.Insert(ctx, checkArgs{Connection: c.ID}, once()); queueErr != nil {
+			q.opts.Log.ErrorContext(ctx, "a connection whose key is refused is not checked yet", "connection", c.ID, "err", queueErr)
+		}
+	}
+	return fetched, err
 }
 
 // doubt has a 404 asked for again after a while: the first changes nothing.
