@@ -27,7 +27,7 @@ func ordersAtAcuity(t *testing.T, name, url string) {
 	switch {
 	case os.Getenv("SLOTKEEPER_SOAK") != "":
 		most, sample = 0, 1000
-	case testing.Short(), raceDetector:
+	case testing.Short(), store.RaceDetector:
 		most, sample = 10, 6
 	}
 	b := storetest.NewBench(t, url)

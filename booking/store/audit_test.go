@@ -130,8 +130,8 @@ func everyPage(t *testing.T, s *Store, f booking.Filter, limit int) (all []booki
 // after so many candidates, and says when there is more.
 func TestAuditSearches(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("make test runs it")
+	if testing.Short() || RaceDetector {
+		t.Skip("make test runs it, without the race detector")
 	}
 	onBoth(t, func(t *testing.T, s *Store) {
 		l := fillAuditLog(t, s)

@@ -1,5 +1,5 @@
 //go:build !race
 
-package store_test
+package store
 
-const raceDetector = false
+const RaceDetector = false

@@ -11,6 +11,7 @@ import (
 
 	"slotkeeper/booking"
 	bt "slotkeeper/booking/bookingtest"
+	"slotkeeper/booking/store"
 	"slotkeeper/booking/store/storetest"
 	"slotkeeper/providers"
 )
@@ -28,7 +29,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	switch {
 	case os.Getenv("SLOTKEEPER_SOAK") != "":
 		orders = 200
-	case raceDetector:
+	case store.RaceDetector:
 		orders = 3
 	}
 	for name, url := range databases {

@@ -1,7 +1,8 @@
 //go:build race
 
-package store_test
+package store
 
 // The race detector makes the embedded database some twenty times slower: with
-// it fewer orders run, and `make test` runs them all without it.
-const raceDetector = true
+// it fewer orders run, and `make test` runs them all without it, as it does what
+// fills databases.
+const RaceDetector = true

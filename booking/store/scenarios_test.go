@@ -10,6 +10,7 @@ import (
 
 	"slotkeeper/booking"
 	bt "slotkeeper/booking/bookingtest"
+	"slotkeeper/booking/store"
 	"slotkeeper/booking/store/storetest"
 	"slotkeeper/migrations/migratetest"
 )
@@ -22,8 +23,8 @@ var databases = map[string]func(testing.TB) string{"postgres": migratetest.Postg
 // decide otherwise.
 func TestLoadsWhatDecideNeeds(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("make test runs it")
+	if testing.Short() || store.RaceDetector {
+		t.Skip("make test runs it, without the race detector")
 	}
 	for name, fresh := range databases {
 		t.Run(name, func(t *testing.T) {

@@ -59,15 +59,15 @@ func (m *meter) during(t *testing.T, f func()) acks {
 			tick := time.NewTicker(visitEvery)
 			defer tick.Stop()
 			for {
+				d := m.visit(t, desk, k) //nolint:contextcheck // a post under way is not given up
+				mu.Lock()
+				took = append(took, d)
+				mu.Unlock()
 				select {
 				case <-ctx.Done():
 					return
 				case <-tick.C:
 				}
-				d := m.visit(t, desk, k) //nolint:contextcheck // a post under way is not given up
-				mu.Lock()
-				took = append(took, d)
-				mu.Unlock()
 			}
 		})
 	}
