@@ -526,21 +526,29 @@ func TestCancelASeat(t *testing.T) {
 	})
 }
 
+// newClasses is an account at Acuity with a class, type 21 in calendar 11, and a queue
+// at work on what it posts.
+func newClasses(t *testing.T, d *desk) (*acuitytest.Server, providers.Connection) {
+	t.Helper()
+	const key = "acuity-key-0123456789"
+	a := acuitytest.New(acuitytest.Options{UserID: "4711", APIKey: key, Tempo: tempo, Now: now})
+	serve(t, a)
+	q, _ := d.queue(t, d.Store, hostOf(t, a.APIBase()))
+	start(t, q)
+	conn := d.connect(t, providers.Connection{
+		Provider: "acuity", APIBase: a.APIBase(), API: providers.Credentials{User: "4711"}, Secrets: providers.Secrets{Current: key},
+	})
+	a.AddHook(acuitytest.Hook{URL: "https://slots.example/x", Key: key, Events: []string{"scheduled", "canceled", "changed"}})
+	a.AddCalendar(acuitytest.Calendar{ID: 11, Name: "Ines Duarte", Email: "ines.duarte@harbourclinic.example", Timezone: "Europe/Lisbon"})
+	a.AddType(acuitytest.Type{ID: 21, Name: "Prenatal class", Minutes: 60, ClassSize: 8})
+	return a, conn
+}
+
 // Of an Acuity class one appointment goes.
 func TestCancelAnAppointment(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, d *desk) {
-		const key = "acuity-key-0123456789"
-		a := acuitytest.New(acuitytest.Options{UserID: "4711", APIKey: key, Tempo: tempo, Now: now})
-		serve(t, a)
-		q, _ := d.queue(t, d.Store, hostOf(t, a.APIBase()))
-		start(t, q)
-		conn := d.connect(t, providers.Connection{
-			Provider: "acuity", APIBase: a.APIBase(), API: providers.Credentials{User: "4711"}, Secrets: providers.Secrets{Current: key},
-		})
-		a.AddHook(acuitytest.Hook{URL: "https://slots.example/x", Key: key, Events: []string{"scheduled", "canceled", "changed"}})
-		a.AddCalendar(acuitytest.Calendar{ID: 11, Name: "Ines Duarte", Email: "ines.duarte@harbourclinic.example", Timezone: "Europe/Lisbon"})
-		a.AddType(acuitytest.Type{ID: 21, Name: "Prenatal class", Minutes: 60, ClassSize: 8})
+		a, conn := newClasses(t, d)
 		ids := map[string]int64{}
 		for _, who := range []string{"Lena", "Kofi"} {
 			id, posts, err := a.Book(acuitytest.Client{FirstName: who, Email: strings.ToLower(who) + "@mail.example"}, 21, 11, tomorrow)

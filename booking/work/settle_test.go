@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"slotkeeper/providers"
 	"slotkeeper/providers/acuity/acuitytest"
 	"slotkeeper/providers/apitest"
 )
@@ -15,17 +14,7 @@ import (
 func TestRefusedKeyIsCheckedAtOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, d *desk) {
-		const key = "acuity-key-0123456789"
-		a := acuitytest.New(acuitytest.Options{UserID: "4711", APIKey: key, Tempo: tempo, Now: now})
-		serve(t, a)
-		q, _ := d.queue(t, d.Store, hostOf(t, a.APIBase()))
-		start(t, q)
-		conn := d.connect(t, providers.Connection{
-			Provider: "acuity", APIBase: a.APIBase(), API: providers.Credentials{User: "4711"}, Secrets: providers.Secrets{Current: key},
-		})
-		a.AddHook(acuitytest.Hook{URL: "https://slots.example/x", Key: key, Events: []string{"scheduled"}})
-		a.AddCalendar(acuitytest.Calendar{ID: 11, Name: "Ines Duarte", Email: "ines.duarte@harbourclinic.example", Timezone: "Europe/Lisbon"})
-		a.AddType(acuitytest.Type{ID: 21, Name: "First visit", Minutes: 60})
+		a, conn := newClasses(t, d)
 		for _, trouble := range []apitest.Trouble{apitest.Broken, apitest.Unauthorized} {
 			a.Set(trouble)
 			_, posts, err := a.Book(acuitytest.Client{FirstName: "Lena", Email: "lena.brandt@mail.example"}, 21, 11, tomorrow)
