@@ -41,6 +41,12 @@ func (b *bench) replaysOn(ctx context.Context, kind, name string) (err error) {
 	if err := b.tell(ctx, s, b.replayed); err != nil {
 		return err
 	}
+	if s.database != "" {
+		// As autovacuum would do within a minute, and while one phase is measured.
+		if _, err := b.psql(ctx, s.database, "-c", "VACUUM ANALYZE"); err != nil {
+			return err
+		}
+	}
 	return b.eachRound(kind+", replay", func(_ int, r map[phase]figures) error {
 		if err := b.acks(ctx, s, phase{kind + quietAcks, several}, r); err != nil {
 			return err
