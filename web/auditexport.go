@@ -81,12 +81,7 @@ func (s *server) deedNames(ctx context.Context) (auditfile.DeedNames, error) {
 	if err != nil {
 		return auditfile.DeedNames{}, err
 	}
-	out := auditfile.DeedNames{Names: auditfile.Names{Resources: names.resource, Connections: names.connection}}
-	if out.Actors, err = s.Records.Actors(ctx); err != nil {
-		return out, err
-	}
-	out.Endpoints, err = s.Records.EndpointNames(ctx)
-	return out, err
+	return auditfile.NameDeeds(ctx, auditfile.Names{Resources: names.resource, Connections: names.connection}, s.Records)
 }
 
 // sendFile sends a file as it is written, for as long as its reader takes it.

@@ -18,8 +18,9 @@ import (
 	"slotkeeper/booking/access"
 )
 
-// Overlaps accepts what conflicts, by hand and by rule, and tells since when,
-// by whom, and how bookings came to stand as they do; *store.Store. Each change writes its entry with it.
+// Overlaps accepts what conflicts, by hand and by rule, and tells since when, by whom,
+// and how bookings came to stand as they do; *store.Store. Each change writes its entry
+// with it.
 type Overlaps interface {
 	// AcceptOverlaps accepts several at once. Those that are not conflicted are
 	// refused, one by one.

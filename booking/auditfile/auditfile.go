@@ -175,22 +175,29 @@ func orNull(s string) *string {
 	return &s
 }
 
-// Detail is what the admin log keeps of an export: its format, and by what it was
-// filtered. Of a text only that there was one: it may name a person.
-func Detail(format Format, f booking.Filter) access.Facts {
+// detail are the facts of an export: its format, the time that it is about, and those
+// texts that say something.
+func detail(format Format, from, to *time.Time, texts map[access.Fact]string) access.Facts {
 	out := access.Facts{"format": string(format)}
-	for name, text := range map[access.Fact]string{
-		"outcome": string(f.Outcome), "reason": string(f.Reason), "provider": f.Provider, "actor": f.Actor,
-	} {
-		if text != "" {
-			out[name] = text
-		}
-	}
-	for name, at := range map[access.Fact]*time.Time{"from": f.From, "to": f.To} {
+	for name, at := range map[access.Fact]*time.Time{"from": from, "to": to} {
 		if at != nil {
 			out[name] = instant(*at)
 		}
 	}
+	for name, text := range texts {
+		if text != "" {
+			out[name] = text
+		}
+	}
+	return out
+}
+
+// Detail is what the admin log keeps of an export: its format, and by what it was
+// filtered. Of a text only that there was one: it may name a person.
+func Detail(format Format, f booking.Filter) (out access.Facts) {
+	out = detail(format, f.From, f.To, map[access.Fact]string{
+		"outcome": string(f.Outcome), "reason": string(f.Reason), "provider": f.Provider, "actor": f.Actor,
+	})
 	for name, id := range map[access.Fact]*uuid.UUID{"booking_id": f.BookingID, "connection_id": f.ConnectionID, "resource_id": f.ResourceID} {
 		if id != nil {
 			out[name] = id.String()

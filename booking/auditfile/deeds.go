@@ -6,7 +6,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -31,6 +30,21 @@ type DeedNames struct {
 	Names
 	Actors    map[booking.Actor]string
 	Endpoints map[uuid.UUID]string
+}
+
+// NameDeeds adds to names whom else the log of accounts and actions tells of.
+func NameDeeds(ctx context.Context, n Names, from interface {
+	Actors(ctx context.Context) (map[booking.Actor]string, error)
+	EndpointNames(ctx context.Context) (map[uuid.UUID]string, error)
+},
+) (DeedNames, error) {
+	out := DeedNames{Names: n}
+	var err error
+	if out.Actors, err = from.Actors(ctx); err != nil {
+		return out, err
+	}
+	out.Endpoints, err = from.EndpointNames(ctx)
+	return out, err
 }
 
 // of is the name of an entry's subject: "" for what has none, and for bookings and
@@ -106,16 +120,5 @@ func (e DeedsExport) deed(l access.LoggedEntry) deed {
 
 // DeedsDetail is what the admin log keeps of an export of itself.
 func DeedsDetail(format Format, f access.EntryFilter) access.Facts {
-	out := access.Facts{"format": string(format)}
-	for name, at := range map[access.Fact]*time.Time{"from": f.From, "to": f.To} {
-		if at != nil {
-			out[name] = instant(*at)
-		}
-	}
-	for name, text := range map[access.Fact]string{"actor": string(f.Actor), "action": f.Action} {
-		if text != "" {
-			out[name] = text
-		}
-	}
-	return out
+	return detail(format, f.From, f.To, map[access.Fact]string{"actor": string(f.Actor), "action": f.Action})
 }

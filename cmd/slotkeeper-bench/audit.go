@@ -156,13 +156,7 @@ func (b *bench) auditIDs(ctx context.Context, s *server) (*strings.Replacer, err
 		"{resource}": "SELECT id FROM resources ORDER BY name LIMIT 1",
 		"{booking}":  "SELECT id FROM bookings WHERE external_id = 'h-99'",
 	} {
-		var id string
-		var err error
-		if s.database != "" {
-			id, err = b.psql(ctx, s.database, "-c", query)
-		} else {
-			id, err = queryEmbedded(ctx, s.file(), query)
-		}
+		id, err := b.query(ctx, s, query)
 		if err != nil {
 			return nil, err
 		}

@@ -52,22 +52,13 @@ func (b *bench) importsOn(ctx context.Context, kind, name string) error {
 		if err := b.warm(ctx, s); err != nil {
 			return err
 		}
-		if err := b.acks(ctx, s, phase{kind + importQuiet, several}, r); err != nil {
+		err = b.beside(ctx, s, phase{kind + importQuiet, several}, phase{kind + importAcks, several}, r, func() error {
+			_, err := b.command(ctx, &s.installation, "connect", "calcom", "--api-url", c.APIBase(), "--api-token", importKey,
+				"--backfill", time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly))
 			return err
-		}
-		if _, err := b.command(ctx, &s.installation, "connect", "calcom", "--api-url", c.APIBase(), "--api-token", importKey,
-			"--backfill", time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly)); err != nil {
-			return err
-		}
-		if err := b.acks(ctx, s, phase{kind + importAcks, several}, r); err != nil {
-			return err
-		}
-		under, err := b.importField(ctx, s, "status")
+		}, func() (string, error) { return b.importField(ctx, s, "status") })
 		if err != nil {
 			return err
-		}
-		if under != "running" {
-			b.say("%s, import: it was %s before the posts ended: post for less long", kind, under)
 		}
 		return b.broughtIn(ctx, s)
 	})

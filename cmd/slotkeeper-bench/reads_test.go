@@ -131,12 +131,7 @@ func TestPast(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		query := func(sql string) (value string, err error) {
-			if name == "" {
-				return queryEmbedded(t.Context(), s.file(), sql)
-			}
-			return b.psql(t.Context(), s.database, "-c", sql)
-		}
+		query := func(sql string) (string, error) { return b.query(t.Context(), s, sql) }
 		for sql, want := range map[string]string{
 			"SELECT count(*) FROM webhook_receipts WHERE status = 'processed'":                                                      "3040",
 			"SELECT count(*) FROM ledger l WHERE l.seq = (SELECT max(t.seq) FROM transitions t)":                                    "1",

@@ -48,25 +48,34 @@ func (b *bench) replaysOn(ctx context.Context, kind, name string) (err error) {
 		}
 	}
 	return b.eachRound(kind+", replay", func(_ int, r map[phase]figures) error {
-		if err := b.acks(ctx, s, phase{kind + quietAcks, several}, r); err != nil {
+		var id string
+		err := b.beside(ctx, s, phase{kind + quietAcks, several}, phase{kind + replayAcks, several}, r, func() (err error) {
+			id, err = b.askReplay(ctx, s)
 			return err
-		}
-		id, err := b.askReplay(ctx, s)
+		}, func() (string, error) { return b.replayField(ctx, s, id, "status") })
 		if err != nil {
 			return err
-		}
-		if err := b.acks(ctx, s, phase{kind + replayAcks, several}, r); err != nil {
-			return err
-		}
-		under, err := b.replayField(ctx, s, id, "status")
-		if err != nil {
-			return err
-		}
-		if under != "running" {
-			b.say("%s, replay: it was %s before the posts ended: tell of more, or post for less long", kind, under)
 		}
 		return errors.Join(b.unchanged(ctx, s, id), b.assertStored(ctx, s))
 	})
+}
+
+// beside measures posts alone, and again while what is begun is under way.
+func (b *bench) beside(ctx context.Context, s *server, alone, during phase, r map[phase]figures, begin func() error, status func() (string, error)) error {
+	if err := b.acks(ctx, s, alone, r); err != nil {
+		return err
+	}
+	if err := begin(); err != nil {
+		return err
+	}
+	if err := b.acks(ctx, s, during, r); err != nil {
+		return err
+	}
+	under, err := status()
+	if err == nil && under != "running" {
+		b.say("%s: it was %s before the posts ended: have more to do, or post for less long", during.name, under)
+	}
+	return err
 }
 
 // tell has so many deliveries answered, as fast as that goes.

@@ -118,7 +118,11 @@ func (c *cli) exportAdminLog(cmd *cobra.Command, as auditfile.Format, f auditFla
 	}
 	ctx := cmd.Context()
 	return c.withExisting(ctx, func(inst *installation) error {
-		names, err := inst.deedNames(ctx)
+		names, err := inst.auditNames(ctx)
+		if err != nil {
+			return err
+		}
+		deedNames, err := auditfile.NameDeeds(ctx, names, inst.store)
 		if err != nil {
 			return err
 		}
@@ -127,7 +131,7 @@ func (c *cli) exportAdminLog(cmd *cobra.Command, as auditfile.Format, f auditFla
 		}
 		out := bufio.NewWriter(c.stdout)
 		n, err := auditfile.WriteDeeds(ctx, out, auditfile.DeedsExport{
-			Format: as, Filter: filter, Names: names, AdminLog: inst.store.AdminLog, Flushed: out.Flush,
+			Format: as, Filter: filter, Names: deedNames, AdminLog: inst.store.AdminLog, Flushed: out.Flush,
 		})
 		if err != nil {
 			return fmt.Errorf("after %s: %w", counted(n, "action"), err)
@@ -203,19 +207,6 @@ func (f auditFlags) window() (from, to *time.Time, err error) {
 		*t.into = &at
 	}
 	return from, to, nil
-}
-
-func (i *installation) deedNames(ctx context.Context) (auditfile.DeedNames, error) {
-	names, err := i.auditNames(ctx)
-	out := auditfile.DeedNames{Names: names}
-	if err != nil {
-		return out, err
-	}
-	if out.Actors, err = i.store.Actors(ctx); err != nil {
-		return out, err
-	}
-	out.Endpoints, err = i.store.EndpointNames(ctx)
-	return out, err
 }
 
 func (i *installation) auditNames(ctx context.Context) (auditfile.Names, error) {

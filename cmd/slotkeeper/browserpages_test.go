@@ -228,6 +228,9 @@ func (b *browser) fits(width int64) {
 }
 
 // sideways names what is wider than the screen, but for what moves in a box of its own.
-const sideways = `[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1 &&
-		e.checkVisibility() && !e.closest(".board-scroll, details, .scroll"))
-	.slice(0, 4).map(e => e.outerHTML.slice(0, 160)).join("\n")`
+const sideways = `(() => {
+	const clipped = e => e.parentElement && e.parentElement !== document.body &&
+		(getComputedStyle(e.parentElement).overflowX !== "visible" || clipped(e.parentElement));
+	return [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && e.checkVisibility() && !clipped(e))
+		.slice(0, 4).map(e => e.outerHTML.slice(0, 160)).join("\n");
+})()`
