@@ -166,6 +166,12 @@ func (c Connection) DownSince() *time.Time {
 	return since
 }
 
+// OnlyHookLost tells whether its posts alone are missing. Its API works: what is booked
+// there still comes in, when it is compared.
+func (c Connection) OnlyHookLost() bool {
+	return c.Health.HookLostAt != nil && c.Health.Failures == 0 && !c.Health.NeedsSignIn
+}
+
 // WebhookURL is where the connection's provider posts to, at a server that is
 // reached at base.
 func (c Connection) WebhookURL(base *url.URL) string {

@@ -16,10 +16,11 @@ import (
 // staleAccount is an account that tells nothing any more: what the calendar shows of
 // its resources may be old, and an empty day there may be full.
 type staleAccount struct {
-	Text      string // "No data from X since 09:12"
+	Text      string // "No data from X since 09:12", or "No webhooks …"
 	Name      string
 	Provider  string
 	State     providers.State
+	OnlyHook  bool // bookings come late, not never
 	Resources []staleResource
 	// Link is the account's page, and Again where it is connected again: "" where that
 	// does not help, or the viewer may not.
@@ -52,7 +53,7 @@ func (s *server) stale(ctx context.Context, q calendarQuery, names names, who vi
 			return nil, err
 		}
 		d := downOf(c, s.Now(), who)
-		a := staleAccount{Text: staleText(c, q, who.language), Name: d.Name, Provider: d.Provider, State: d.State, Link: d.Link, Again: d.Again}
+		a := staleAccount{Text: staleText(c, q, who.language), Name: d.Name, Provider: d.Provider, State: d.State, OnlyHook: d.OnlyHook, Link: d.Link, Again: d.Again}
 		for _, r := range names.known {
 			if slices.Contains(booked, r.ID) || tellsOf(names.accounts, c, r) {
 				a.ids = append(a.ids, r.ID)
@@ -65,7 +66,10 @@ func (s *server) stale(ctx context.Context, q calendarQuery, names names, who vi
 }
 
 func staleText(c providers.Connection, q calendarQuery, l *language) string {
-	since := c.DownSince()
+	since, key := c.DownSince(), "calendar.stale.since"
+	if c.OnlyHookLost() {
+		key = "calendar.stale.hook.since"
+	}
 	if since == nil {
 		return l.t("calendar.stale", "Name", c.Name)
 	}
@@ -75,7 +79,7 @@ func staleText(c providers.Connection, q calendarQuery, l *language) string {
 	if d := calendar.DateOf(at, q.Zone); d != q.today || !slices.ContainsFunc(q.Days(), func(shown calendar.Day) bool { return shown.Date == d }) {
 		text = l.dates.stamp(at)
 	}
-	return l.t("calendar.stale.since", "Name", c.Name, "Since", text)
+	return l.t(key, "Name", c.Name, "Since", text)
 }
 
 // tellsOf tells whether a resource can be booked in an account. Accounts of one
@@ -92,12 +96,13 @@ func tellsOf(accounts []providers.Connection, c providers.Connection, r booking.
 	})
 }
 
-// markStale says in a list to choose from which resources are stale.
+// markStale says in a list to choose from which resources have no data. Those that
+// are only told of late have.
 func markStale(options []option, stale []staleAccount, l *language) []option {
 	out := slices.Clone(options)
 	for i, o := range out {
 		if slices.ContainsFunc(stale, func(a staleAccount) bool {
-			return slices.ContainsFunc(a.ids, func(id uuid.UUID) bool { return id.String() == o.Value })
+			return !a.OnlyHook && slices.ContainsFunc(a.ids, func(id uuid.UUID) bool { return id.String() == o.Value })
 		}) {
 			out[i].Label = l.t("calendar.stale.option", "Name", o.Label)
 		}

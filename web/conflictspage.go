@@ -216,7 +216,11 @@ func (s *server) setOverlapRule(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	on := c.FormValue("on") != ""
+	to := c.FormValue("to")
+	if to != "on" && to != "off" {
+		return echo.NewHTTPError(http.StatusBadRequest)
+	}
+	on := to == "on"
 	accepted, err := s.Overlaps.SetOverlapRule(c.Request().Context(), s.by(c), r.ID, on, s.Now())
 	if err != nil {
 		return err

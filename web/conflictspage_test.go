@@ -289,13 +289,13 @@ func TestOverlapRuleForm(t *testing.T) {
 	w, o := quarrels(t)
 	room := "/resources/" + id(10).String()
 	for who, want := range map[*http.Client]int{w.browser(t): http.StatusSeeOther, w.user(t, "viewer", access.Viewer): http.StatusForbidden} {
-		if res := w.post(t, who, room+"/overlaps", url.Values{"on": {"1"}}); res.StatusCode != want || len(o.asked) > 0 {
+		if res := w.post(t, who, room+"/overlaps", url.Values{"to": {"on"}}); res.StatusCode != want || len(o.asked) > 0 {
 			t.Errorf("status %d", res.StatusCode)
 		}
 	}
 	browser := w.user(t, "ayu", access.Operator)
 	has(t, "off", w.get(t, browser, room).body, "Each is a conflict that needs a person", "Accept them by rule")
-	res := w.post(t, browser, room+"/overlaps", url.Values{"on": {"1"}})
+	res := w.post(t, browser, room+"/overlaps", url.Values{"to": {"on"}})
 	to := res.Header.Get("Location")
 	if res.StatusCode != http.StatusSeeOther || to != room+"?accepted=12&done=ruled" {
 		t.Fatalf("%d, %s", res.StatusCode, to)
@@ -303,7 +303,7 @@ func TestOverlapRuleForm(t *testing.T) {
 	page := w.get(t, browser, to)
 	wholesome(t, page, "en")
 	has(t, "on", page.body, "12 open conflicts are accepted by it", "Switch the rule off")
-	res = w.post(t, browser, room+"/overlaps", nil)
+	res = w.post(t, browser, room+"/overlaps", url.Values{"to": {"off"}})
 	if to = res.Header.Get("Location"); to != room+"?done=unruled" {
 		t.Fatalf("%d, %s", res.StatusCode, to)
 	}
@@ -312,7 +312,10 @@ func TestOverlapRuleForm(t *testing.T) {
 	if got := strings.Join(o.asked, ", "); got != fmt.Sprintf("user 127.0.0.1 rules %s true, user 127.0.0.1 rules %s false", id(10), id(10)) {
 		t.Error(got)
 	}
-	if res := w.post(t, browser, "/resources/"+id(99).String()+"/overlaps", nil); res.StatusCode != http.StatusNotFound {
+	if res := w.post(t, browser, room+"/overlaps", nil); res.StatusCode != http.StatusBadRequest || len(o.asked) != 2 {
+		t.Errorf("neither on nor off: %d", res.StatusCode)
+	}
+	if res := w.post(t, browser, "/resources/"+id(99).String()+"/overlaps", url.Values{"to": {"off"}}); res.StatusCode != http.StatusNotFound {
 		t.Errorf("of nothing: %d", res.StatusCode)
 	}
 }

@@ -135,6 +135,8 @@ type downConnection struct {
 	Name     string
 	State    providers.State
 	Since    *time.Time
+	// OnlyHook says that its posts alone are missing: bookings come late, not never.
+	OnlyHook bool
 	Link     string
 	// Again is where it is connected again; "" when that does not help, or the
 	// viewer may not.
@@ -159,7 +161,7 @@ func (s *server) downConnections(ctx context.Context, who viewer) ([]downConnect
 
 // downOf is a connection that is down, with what the viewer may do about it.
 func downOf(c providers.Connection, now time.Time, who viewer) downConnection {
-	d := downConnection{Provider: c.Provider, Name: c.Name, State: c.State(now), Since: c.DownSince()}
+	d := downConnection{Provider: c.Provider, Name: c.Name, State: c.State(now), Since: c.DownSince(), OnlyHook: c.OnlyHookLost()}
 	if who.may(access.ViewAll) {
 		d.Link = connectionLink(c.ID) // its page tells of other resources, too
 	}

@@ -60,6 +60,7 @@ var elsewhere = map[string]string{
 	"access.errPasswordHash":        "a fault of ours: 500, and logged",
 	"account.ErrCannotAsk":          "a cause: trouble",
 	"account.errNotOurs":            "what a hop found",
+	"account.hookError":             "around a cause",
 	"providers.ErrSignatureMissing": "senders of webhooks alone",
 	"providers.ErrSignatureInvalid": "senders of webhooks alone",
 	"providers.ErrSignatureTooOld":  "senders of webhooks alone",

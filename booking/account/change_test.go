@@ -527,3 +527,42 @@ func TestRemedies(t *testing.T) {
 		})
 	}
 }
+
+// TestOnlyTheWebhookIsLost: an account that answers, and has no webhook, fails, but is
+// not away: whoever looks at the calendar is told that bookings come late, and not
+// that none do. What is read beside it does not hide why.
+func TestOnlyTheWebhookIsLost(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, d *desk) {
+		d.registered(t)
+		d.Unsubscribe(d.first.accounts.Target(d.conn))
+		d.SetWebhooks(false)
+		lost := func(when string) {
+			t.Helper()
+			c := d.now(t)
+			if h := c.Health; !c.OnlyHookLost() || c.State(time.Now()) != providers.StateFailing || h.FailingSince != nil || h.Failure == "" || h.SucceededAt == nil {
+				t.Errorf("%s it is %s, %+v", when, c.State(time.Now()), h)
+			}
+		}
+		f, err := d.first.accounts.Check(t.Context(), d.conn.ID)
+		if err != nil || f.Err == nil || f.Recovered || f.Remade {
+			t.Fatalf("the check found %+v, %v", f, err)
+		}
+		lost("checked")
+		soon := d.now(t).Health
+		if wait := soon.NextCheckAt.Sub(*soon.CheckedAt); wait > 2*time.Minute/leaseTempo {
+			t.Errorf("it is looked at again after %s", wait)
+		}
+		if _, err := d.first.accounts.Reconcile(t.Context(), d.now(t), "asked", booking.ActorSystem); err != nil {
+			t.Fatal(err)
+		}
+		lost("compared")
+		d.SetWebhooks(true)
+		if f, err = d.first.accounts.Check(t.Context(), d.conn.ID); err != nil || f.Err != nil || !f.Remade || !f.Recovered {
+			t.Fatalf("the next check found %+v, %v", f, err)
+		}
+		if c := d.now(t); c.State(time.Now()) != providers.StateWorking || c.Health.Failure != "" || d.hooks(t, d.conn.ID) != 1 {
+			t.Errorf("at last it is %s, %+v", c.State(time.Now()), c.Health)
+		}
+	})
+}

@@ -55,6 +55,9 @@ func (a *Accounts) Check(ctx context.Context, id uuid.UUID) (Finding, error) {
 	f.Err = err
 	f.Recovered = err == nil && (c.Health.Failures > 0 || c.Health.NeedsSignIn || c.Health.HookLostAt != nil && lost == nil)
 	f.Health = a.after(c.Health, err)
+	if hook := (*hookError)(nil); errors.As(err, &hook) && !f.Health.NeedsSignIn {
+		f.Health = a.unhooked(c.Health, *lost, err)
+	}
 	f.Health.HookLostAt = lost
 	return f, a.opts.Store.NoteHealth(ctx, id, c.Generation, f.Health)
 }
@@ -80,10 +83,17 @@ func (a *Accounts) checkHook(ctx context.Context, c providers.Connection, api pr
 			now := a.opts.Now()
 			since = &now
 		}
-		return false, since, err
+		return false, since, &hookError{err}
 	}
 	return remade, nil, nil
 }
+
+// hookError is why a webhook was not made anew, of an API that had just answered:
+// what is booked there can still be read.
+type hookError struct{ err error }
+
+func (e *hookError) Error() string { return e.err.Error() }
+func (e *hookError) Unwrap() error { return e.err }
 
 // remake registers the webhook of a connection that is held, unless it was ended
 // meanwhile, or another has registered it.
@@ -135,6 +145,17 @@ func (a *Accounts) after(h providers.Health, err error) providers.Health {
 	return h
 }
 
+// unhooked is a connection's health when its webhook alone is missing, since lost. It
+// is tried again after as long as that has lasted.
+func (a *Accounts) unhooked(h providers.Health, lost time.Time, err error) providers.Health {
+	h = a.after(h, nil)
+	h.Failure = err.Error()
+	wait := max(a.opts.Now().Sub(lost), a.opts.Tempo.Wait(checkSoonest))
+	next := a.opts.Now().Add(min(wait, a.opts.Tempo.Wait(checkEvery)))
+	h.NextCheckAt = &next
+	return h
+}
+
 // patient tells whether that an API asks to be left alone says nothing yet.
 func (a *Accounts) patient(h providers.Health) bool {
 	return h.SucceededAt == nil || a.opts.Now().Sub(*h.SucceededAt) < a.opts.Tempo.Wait(patience)
@@ -154,6 +175,9 @@ func (a *Accounts) note(ctx context.Context, c providers.Connection, err error) 
 	if readErr == nil {
 		h := a.after(current.Health, err)
 		h.CheckedAt, h.HookLostAt = current.Health.CheckedAt, current.Health.HookLostAt
+		if err == nil && current.OnlyHookLost() {
+			h.Failure = current.Health.Failure // that is about its webhook
+		}
 		if next := current.Health.NextCheckAt; next != nil && next.Before(*h.NextCheckAt) {
 			h.NextCheckAt = next
 		}

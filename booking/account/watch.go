@@ -99,9 +99,13 @@ func (a *Accounts) CheckAndRepair(ctx context.Context, id uuid.UUID) error {
 		return err
 	}
 	if f.Err != nil {
-		a.opts.Log.WarnContext(ctx, "connection cannot be asked", "connection", f.ID, "provider", f.Provider, "failures", f.Health.Failures,
-			"needs_sign_in", f.Health.NeedsSignIn, "err", f.Err)
-		return nil //nolint:nilerr // it stands with the connection, which is looked at again
+		if f.OnlyHookLost() {
+			a.opts.Log.WarnContext(ctx, "webhook could not be registered anew", "connection", f.ID, "provider", f.Provider, "err", f.Err)
+		} else {
+			a.opts.Log.WarnContext(ctx, "connection cannot be asked", "connection", f.ID, "provider", f.Provider, "failures", f.Health.Failures,
+				"needs_sign_in", f.Health.NeedsSignIn, "err", f.Err)
+		}
+		return nil // it stands with the connection, which is looked at again
 	}
 	if !f.Recovered && !f.Remade {
 		return nil

@@ -76,7 +76,7 @@ func connectionTrouble(c providers.Connection, now time.Time) (booking.Trouble, 
 		t.Detail = string(providers.StateNeedsSignIn)
 	case providers.StateFailing:
 		t.Detail = troubleCall
-		if c.Health.Failures == 0 {
+		if c.OnlyHookLost() {
 			t.Detail = troubleHook
 		}
 	case providers.StateDisconnected, providers.StateQuiet, providers.StateWorking:
