@@ -17,7 +17,7 @@ func (l *language) away(from, to time.Time, on calendar.Date) string {
 	whole := l.t("calendar.allday")
 	switch {
 	case first != last:
-		return l.dates.shortDay(first) + " – " + l.dates.shortDay(last) + ", " + whole
+		return l.dates.shortDay(first) + nb + "– " + l.dates.shortDay(last) + ", " + whole
 	case first != on:
 		return l.dates.shortDay(first) + ", " + whole
 	}

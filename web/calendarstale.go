@@ -74,7 +74,7 @@ func staleText(c providers.Connection, q calendarQuery, l *language) string {
 		return l.t("calendar.stale", "Name", c.Name)
 	}
 	at := since.In(q.Zone)
-	text := l.dates.time(at) + " " + zoneName(at)
+	text := l.dates.time(at) + nb + zoneName(at)
 	// Beside another day than today a time alone would be taken for one of that day.
 	if d := calendar.DateOf(at, q.Zone); d != q.today || !slices.ContainsFunc(q.Days(), func(shown calendar.Day) bool { return shown.Date == d }) {
 		text = l.dates.stamp(at)

@@ -9,7 +9,9 @@ import (
 
 // dates writes dates and times in a language. The standard library knows English
 // only, and what is needed is little. Times are of 24 hours in both languages,
-// and carry their zone wherever it is not clear from what stands around them.
+// and carry their zone wherever it is not clear from what stands around them. A line
+// ends between a date and a time, never within either: their spaces do not break, and
+// nb and joiner are what holds them together.
 type dates struct {
 	weekdays      [7]string // Sunday first, as time.Weekday counts
 	shortWeekdays [7]string
@@ -34,33 +36,48 @@ var indonesianDates = dates{
 	clock:         "15.04",
 }
 
+const (
+	nb     = "\u00a0" // a space at which no line ends
+	joiner = "\u2060" // nothing, at which no line ends: after a dash one may
+)
+
+// date is "30 November 2026".
+func (d *dates) date(on calendar.Date) string {
+	return fmt.Sprintf("%d"+nb+"%s"+nb+"%d", on.Day, d.months[on.Month-1], on.Year)
+}
+
+// shortDate is "30 Nov 2026".
+func (d *dates) shortDate(t time.Time) string {
+	return fmt.Sprintf("%d"+nb+"%s"+nb+"%d", t.Day(), d.shortMonths[t.Month()-1], t.Year())
+}
+
 // day is "Monday, 30 November 2026".
 func (d *dates) day(on calendar.Date) string {
-	return fmt.Sprintf("%s, %d %s %d", d.weekdays[on.Weekday()], on.Day, d.months[on.Month-1], on.Year)
+	return d.weekdays[on.Weekday()] + ", " + d.date(on)
 }
 
 // month is "November 2026".
 func (d *dates) month(of calendar.Date) string {
-	return fmt.Sprintf("%s %d", d.months[of.Month-1], of.Year)
+	return fmt.Sprintf("%s"+nb+"%d", d.months[of.Month-1], of.Year)
 }
 
 // shortDay is "Mon 30 Nov".
 func (d *dates) shortDay(on calendar.Date) string {
-	return fmt.Sprintf("%s %d %s", d.shortWeekdays[on.Weekday()], on.Day, d.shortMonths[on.Month-1])
+	return fmt.Sprintf("%s"+nb+"%d"+nb+"%s", d.shortWeekdays[on.Weekday()], on.Day, d.shortMonths[on.Month-1])
 }
 
 // period is "23–29 November 2026", with as much of the first date as differs.
 func (d *dates) period(first, last calendar.Date) string {
-	end := fmt.Sprintf("%d %s %d", last.Day, d.months[last.Month-1], last.Year)
+	end := d.date(last)
 	switch {
 	case first == last:
 		return end
 	case first.Year != last.Year:
-		return fmt.Sprintf("%d %s %d – %s", first.Day, d.months[first.Month-1], first.Year, end)
+		return d.date(first) + nb + "– " + end
 	case first.Month != last.Month:
-		return fmt.Sprintf("%d %s – %s", first.Day, d.months[first.Month-1], end)
+		return fmt.Sprintf("%d"+nb+"%s"+nb+"– %s", first.Day, d.months[first.Month-1], end)
 	}
-	return fmt.Sprintf("%d–%s", first.Day, end)
+	return fmt.Sprintf("%d–"+joiner+"%s", first.Day, end)
 }
 
 // time is "09:00".
@@ -68,29 +85,28 @@ func (d *dates) time(t time.Time) string { return t.Format(d.clock) }
 
 // stamp is "30 Nov 2026, 09:00 CET".
 func (d *dates) stamp(t time.Time) string {
-	return fmt.Sprintf("%d %s %d, %s %s", t.Day(), d.shortMonths[t.Month()-1], t.Year(), d.time(t), zoneName(t))
+	return d.shortDate(t) + ", " + d.time(t) + nb + zoneName(t)
 }
 
 // exact is "30 Nov 2026, 09:00:07 CET".
 func (d *dates) exact(t time.Time) string {
-	return fmt.Sprintf("%d %s %d, %s%s %s", t.Day(), d.shortMonths[t.Month()-1], t.Year(), d.time(t),
-		t.Format(d.clock[2:3]+"05"), zoneName(t))
+	return d.shortDate(t) + ", " + d.time(t) + t.Format(d.clock[2:3]+"05") + nb + zoneName(t)
 }
 
 // hours is "09:00–09:30" as it stands under the date on. What lies on another
 // date says so, and where the clock is changed in between each time has its zone.
 func (d *dates) hours(from, to time.Time, on calendar.Date) string {
-	begin, dash, end := d.time(from), "–", d.time(to)
+	begin, dash, end := d.time(from), "–"+joiner, d.time(to)
 	if zoneName(from) != zoneName(to) {
-		begin += " " + zoneName(from)
-		end += " " + zoneName(to)
+		begin += nb + zoneName(from)
+		end += nb + zoneName(to)
 	}
 	if day := calendar.DateOf(from, from.Location()); day != on {
-		begin, dash = d.shortDay(day)+" "+begin, " – "
+		begin, dash = d.shortDay(day)+nb+begin, nb+"– "
 	}
 	// Midnight belongs to the day that it ends.
 	if day := calendar.DateOf(to.Add(-time.Nanosecond), to.Location()); day != on {
-		end, dash = d.shortDay(calendar.DateOf(to, to.Location()))+" "+end, " – "
+		end, dash = d.shortDay(calendar.DateOf(to, to.Location()))+nb+end, nb+"– "
 	}
 	return begin + dash + end
 }
@@ -100,7 +116,7 @@ func (d *dates) span(from, to time.Time) string {
 	on := calendar.DateOf(from, from.Location())
 	text := d.day(on) + ", " + d.hours(from, to, on)
 	if zoneName(from) == zoneName(to) {
-		text += " " + zoneName(from)
+		text += nb + zoneName(from)
 	}
 	return text
 }

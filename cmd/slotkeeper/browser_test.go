@@ -505,6 +505,7 @@ func (b *browser) isAt(path string) {
 func (b *browser) shows(selector string, texts ...string) {
 	b.t.Helper()
 	text := eval[string](b, fmt.Sprintf("document.querySelector(%q)?.innerText ?? ''", selector))
+	text = strings.NewReplacer("\u00a0", " ", "\u2060", "").Replace(text) // what only holds a line together
 	for _, want := range texts {
 		if !strings.Contains(strings.ToLower(text), strings.ToLower(want)) { // styles may change letters
 			b.t.Errorf("%s on %s says %q, want %q", selector, b.location(), text, want)
