@@ -90,7 +90,7 @@ type Accounts interface {
 	User(ctx context.Context, id uuid.UUID) (access.User, error)
 	SetPassword(ctx context.Context, by access.By, name, password string) error
 	SetDisplay(ctx context.Context, by access.By, id uuid.UUID, d access.Display) error
-	Link(ctx context.Context, secret string) (access.Purpose, error)
+	Link(ctx context.Context, secret string) (access.Purpose, access.User, error)
 	SignInByLink(ctx context.Context, secret, remote string) (access.User, error)
 	FirstAdministrator(ctx context.Context, secret, name, password, remote string) (access.User, error)
 	Authenticate(ctx context.Context, bearer string) (access.Principal, error)

@@ -66,7 +66,11 @@ func (s *server) signOut(c echo.Context) error {
 func LinkPath(secret string) string { return "/link/" + secret }
 
 type linkForm struct {
-	Purpose  access.Purpose
+	Purpose access.Purpose
+	// Name is whom the link signs in, and Now who is signed in already: "" for nobody
+	// else.
+	Name, Now string
+
 	Path     string
 	Username string
 	Errors   map[string]string
@@ -75,11 +79,15 @@ type linkForm struct {
 // linkPage only shows what the link is for: mail scanners and browsers follow
 // links in advance, and must not use it up.
 func (s *server) linkPage(c echo.Context) error {
-	purpose, err := s.Accounts.Link(c.Request().Context(), c.Param("secret"))
+	purpose, whose, err := s.Accounts.Link(c.Request().Context(), c.Param("secret"))
 	if err != nil {
 		return err
 	}
-	return s.linkForm(c, http.StatusOK, linkForm{Purpose: purpose, Username: access.AdminName})
+	form := linkForm{Purpose: purpose, Name: whose.Name, Username: access.AdminName}
+	if u := s.viewer(c).user; u != nil && u.ID != whose.ID {
+		form.Now = u.Name
+	}
+	return s.linkForm(c, http.StatusOK, form)
 }
 
 func (s *server) linkForm(c echo.Context, status int, form linkForm) error {
@@ -93,7 +101,7 @@ func (s *server) linkForm(c echo.Context, status int, form linkForm) error {
 
 func (s *server) useLink(c echo.Context) error {
 	ctx, secret := c.Request().Context(), c.Param("secret")
-	purpose, err := s.Accounts.Link(ctx, secret)
+	purpose, _, err := s.Accounts.Link(ctx, secret)
 	if err != nil {
 		return err
 	}

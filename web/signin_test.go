@@ -221,7 +221,13 @@ func TestSignInLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	browser := w.browser(t)
-	wholesome(t, w.get(t, browser, web.LinkPath(secret), "Accept-Language", "id"), "id")
+	shown := w.get(t, browser, web.LinkPath(secret), "Accept-Language", "id")
+	wholesome(t, shown, "id")
+	has(t, "the link", shown.body, "Anda masuk sebagai demo.")
+	hasNot(t, "the link, with nobody signed in", shown.body, "Di peramban ini")
+	// It is said whom it would sign out: else somebody goes on under another name.
+	has(t, "the link of another", w.get(t, w.user(t, "ayu", access.Viewer), web.LinkPath(secret)).body,
+		"signs you in as demo.", "you are signed in as ayu: the link signs that account out here")
 	if res := w.post(t, browser, web.LinkPath(secret), nil); res.StatusCode != http.StatusSeeOther || res.Header.Get("Location") != "/calendar" {
 		t.Fatalf("%d", res.StatusCode)
 	}

@@ -129,11 +129,28 @@ func (a *Accounts) makeLink(ctx context.Context, by By, l Link, life time.Durati
 	return secret, nil
 }
 
-// Link tells what a link's secret is good for without using it up, so that a
-// GET may show a form: mail scanners and browsers fetch links in advance.
-func (a *Accounts) Link(ctx context.Context, secret string) (Purpose, error) {
+// Link tells what a link's secret is good for without using it up, and whom it signs
+// in, so that a GET may show a form: mail scanners and browsers fetch links in advance.
+// A link to make the first administrator has no user yet.
+func (a *Accounts) Link(ctx context.Context, secret string) (Purpose, User, error) {
 	l, err := a.link(ctx, secret)
-	return l.Purpose, err
+	if err != nil || l.Purpose != LinkSignIn {
+		return l.Purpose, User{}, err
+	}
+	u, err := a.linkUser(ctx, l)
+	return l.Purpose, u, err
+}
+
+// linkUser is whom a link signs in. Who was disabled since has none that works.
+func (a *Accounts) linkUser(ctx context.Context, l Link) (User, error) {
+	if l.Purpose != LinkSignIn || l.UserID == nil {
+		return User{}, ErrLinkSpent
+	}
+	u, err := a.User(ctx, *l.UserID)
+	if errors.Is(err, booking.ErrNotFound) {
+		return User{}, ErrLinkSpent
+	}
+	return u, err
 }
 
 func (a *Accounts) link(ctx context.Context, secret string) (Link, error) {
@@ -160,13 +177,8 @@ func (a *Accounts) SignInByLink(ctx context.Context, secret, remote string) (Use
 	if err != nil {
 		return User{}, a.linkRefused(ctx, err, remote)
 	}
-	if l.Purpose != LinkSignIn || l.UserID == nil {
-		return User{}, ErrLinkSpent
-	}
-	u, err := a.User(ctx, *l.UserID)
-	if errors.Is(err, booking.ErrNotFound) {
-		return User{}, ErrLinkSpent
-	} else if err != nil {
+	u, err := a.linkUser(ctx, l)
+	if err != nil {
 		return User{}, err
 	}
 	by := By{Actor: u.Principal().Actor(), Remote: remote}

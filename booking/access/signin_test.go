@@ -55,8 +55,8 @@ func TestUserWithoutPasswordSignsInByLinkOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p, err := h.Link(ctx, secret); err != nil || p != access.LinkSignIn {
-			t.Errorf("Link = %q, %v", p, err)
+		if p, whose, err := h.Link(ctx, secret); err != nil || p != access.LinkSignIn || whose.ID != u.ID {
+			t.Errorf("Link = %q, %+v, %v", p, whose, err)
 		}
 		got, err := h.SignInByLink(ctx, secret, remote)
 		if err != nil || got.ID != u.ID {
@@ -68,7 +68,7 @@ func TestUserWithoutPasswordSignsInByLinkOnly(t *testing.T) {
 		if l := h.log(t); l[len(l)-1].action != access.DidRefuseLink || l[len(l)-1].remote != remote {
 			t.Errorf("logged %+v", l[len(l)-1])
 		}
-		if _, err := h.Link(ctx, secret); !errors.Is(err, access.ErrLinkSpent) {
+		if _, _, err := h.Link(ctx, secret); !errors.Is(err, access.ErrLinkSpent) {
 			t.Errorf("a used link is still shown: %v", err)
 		}
 	})
@@ -172,7 +172,7 @@ func TestFirstAdministratorByLink(t *testing.T) {
 		if err != nil || again == "" || again == secret {
 			t.Fatalf("Begin again = %q, %v", again, err)
 		}
-		if p, err := h.Link(ctx, secret); err != nil || p != access.LinkAdministrator {
+		if p, _, err := h.Link(ctx, secret); err != nil || p != access.LinkAdministrator {
 			t.Errorf("Link = %q, %v", p, err)
 		}
 		if _, err := h.SignInByLink(ctx, secret, remote); !errors.Is(err, access.ErrLinkSpent) {
@@ -257,7 +257,7 @@ func TestLinksEndWithTheSessions(t *testing.T) {
 				if err := end(ctx, h, u); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := h.Link(ctx, before); !errors.Is(err, access.ErrLinkSpent) {
+				if _, _, err := h.Link(ctx, before); !errors.Is(err, access.ErrLinkSpent) {
 					t.Errorf("the link goes on: %v", err)
 				}
 				if _, err := h.SignInByLink(ctx, before, remote); !errors.Is(err, access.ErrLinkSpent) {
