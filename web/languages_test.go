@@ -115,7 +115,7 @@ func TestMessagesAreUsed(t *testing.T) {
 		}
 	}
 	for _, code := range []string{
-		"bad_request", "forbidden", "cross_origin", "not_found", "link_spent", "method_not_allowed", "conflict", "body_too_large",
+		"bad_request", "forbidden", "cross_origin", "not_found", "not_found.booking", "link_spent", "method_not_allowed", "conflict", "body_too_large",
 		"illegal_transition", "unconfirmed", "already_canceled", "already_asked", "provider_signin_spent", "cannot_cancel", "nothing_to_retry", "nothing_to_withdraw", "being_tried",
 		"invalid", "rate_limited", "unavailable", "internal",
 	} {

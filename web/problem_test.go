@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"slotkeeper/booking"
 	"slotkeeper/booking/access"
+	"slotkeeper/web"
 )
 
 func TestProblems(t *testing.T) {
@@ -58,6 +60,9 @@ func TestProblems(t *testing.T) {
 			wholesome(t, res, "en")
 			if strings.Contains(shown+res.body, "a secret in an error") {
 				t.Error("the cause shows")
+			}
+			if told := strings.Contains(res.body, "give this number"); told != (tt.status != http.StatusNotFound) {
+				t.Errorf("a number to report it by: %v", told)
 			}
 			if logged := strings.Contains(w.logs.String(), "request failed"); logged != (tt.status >= 500) {
 				t.Errorf("logged is %v", logged)
@@ -112,6 +117,42 @@ func TestProblemsOfRouting(t *testing.T) {
 		if method == "GET" {
 			wholesome(t, res, "en")
 		}
+	}
+}
+
+// Whoever is signed in stays in the frame that they know, in their language, wherever a
+// link leads; and is shown the way on that helps.
+func TestProblemsKeepTheFrame(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, full(), nil)
+	browser, stranger := w.user(t, "ayu", access.Operator), w.browser(t)
+	w.post(t, browser, "/settings/display", url.Values{"language": {"id"}, "zone": {"Asia/Makassar"}, "appearance": {"dark"}})
+	unknown := "/bookings/" + id(98).String()
+	for path, tt := range map[string]struct {
+		status int
+		want   []string
+	}{
+		"/nothing":                       {404, []string{"Halaman itu tidak ada", `<a class="button" href="/">Ke kalender</a>`}},
+		"/nothing?q=%00":                 {422, []string{"alamat"}},
+		"/settings/display":              {405, []string{`<a class="button" href="/">Ke kalender</a>`}},
+		unknown:                          {404, []string{"Pemesanan itu tidak ada", `href="/calendar#q"`}},
+		unknown + "/cancel-at-provider":  {404, []string{"Pemesanan itu tidak ada", `href="/calendar#q"`}},
+		"/bookings/half":                 {404, []string{"Pemesanan itu tidak ada"}},
+		"/resources/" + id(98).String():  {404, []string{"Halaman itu tidak ada"}},
+		web.LinkPath("long-since-spent"): {404, []string{"Anda sudah masuk sebagai ayu"}},
+	} {
+		res := w.get(t, browser, path)
+		if res.StatusCode != tt.status {
+			t.Errorf("%s: %d", path, res.StatusCode)
+		}
+		wholesome(t, res, "id")
+		has(t, path, res.body, append(tt.want, `href="/conflicts"`, `data-theme="dark"`, "Asia/Makassar")...)
+	}
+	for path, want := range map[string]string{"/nothing": "There is no such page", web.LinkPath("long-since-spent"): "if you have a password"} {
+		res := w.get(t, stranger, path)
+		wholesome(t, res, "en")
+		has(t, path, res.body, want, `<a class="button" href="/signin">Sign in</a>`)
+		hasNot(t, path, res.body, `href="/conflicts"`, "not_found")
 	}
 }
 

@@ -287,12 +287,35 @@ type problemView struct {
 	Title   string
 	Help    string
 	Said    string // what exactly does not go together
-	Retry   bool
+	Way     way    // on from here
+	// Reported says that somebody may want to report it. Of what is merely not there
+	// nobody does.
+	Reported bool
 }
 
-// problemPage says what happened and what to do.
+// way leads on from a page.
+type way struct {
+	Link  string
+	Label string
+}
+
+// problemPage says what happened and what to do. To whoever is signed in it does so in
+// the frame that they know; of paths that lead nowhere nobody has asked yet who looks.
 func (s *server) problemPage(c echo.Context, p *Problem) error {
-	l := s.viewer(c).language
+	_, known := c.Request().Context().Value(keyViewer).(viewer)
+	if known || c.Request().Method != http.MethodGet || p.Status >= http.StatusInternalServerError {
+		return s.showProblem(c, p)
+	}
+	err := s.sessions.load(s.identify(func(c echo.Context) error { return s.showProblem(c, p) }))(c)
+	if err != nil && !c.Response().Committed {
+		return s.showProblem(c, p) // who looks cannot be read
+	}
+	return err
+}
+
+func (s *server) showProblem(c echo.Context, p *Problem) error {
+	who := s.viewer(c)
+	l := who.language
 	code := p.Code
 	if !l.has("problem." + code + ".title") {
 		code = codeInternal
@@ -300,11 +323,20 @@ func (s *server) problemPage(c echo.Context, p *Problem) error {
 			code = "bad_request"
 		}
 	}
-	return s.page(c, p.Status, "problem", page{
-		Title: "problem." + code + ".title",
-		Data: problemView{
-			Problem: p, Title: l.t("problem." + code + ".title"), Help: l.t("problem."+code+".help", "Wait", l.wait(p.retryAfter)),
-			Said: l.refused(p.cause), Retry: p.Status >= http.StatusInternalServerError,
-		},
-	})
+	to := way{Link: "/", Label: l.t("problem.home")}
+	if who.user == nil && p.Status < http.StatusInternalServerError {
+		to = way{Link: "/signin", Label: l.t("signin.submit")}
+	}
+	if code == "not_found" && who.user != nil && strings.HasPrefix(c.Path(), "/bookings/:id") {
+		code = "not_found.booking"
+		to = way{Link: "/calendar#q", Label: l.t("problem.search")}
+	}
+	view := problemView{
+		Problem: p, Title: l.t("problem." + code + ".title"), Help: l.t("problem."+code+".help", "Wait", l.wait(p.retryAfter)),
+		Said: l.refused(p.cause), Way: to, Reported: p.Status != http.StatusNotFound,
+	}
+	if code == "link_spent" && who.user != nil {
+		view.Help = l.t("problem.link_spent.signed_in", "Name", who.user.Name)
+	}
+	return s.page(c, p.Status, "problem", page{Title: "problem." + code + ".title", Data: view})
 }
