@@ -225,7 +225,7 @@ func TestStaleResources(t *testing.T) {
 		t.Errorf("over the empty day: %q", stale)
 	}
 	for _, path := range []string{"/conflicts", "/bookings/" + id(21).String()} {
-		if trouble := shows(t, w.get(t, browser, path), "trouble"); len(trouble) == 0 || !strings.Contains(trouble[0], "Clinic (Calendly) fails. Bookings may be missing since") {
+		if trouble := shows(t, w.get(t, browser, path), "trouble"); len(trouble) == 0 || !strings.Contains(trouble[0], "Clinic (Calendly): it cannot be asked. Bookings may be missing since") {
 			t.Errorf("%s: %q", path, trouble)
 		}
 	}

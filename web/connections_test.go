@@ -99,19 +99,19 @@ func TestDownConnectionsShowEverywhere(t *testing.T) {
 	t.Parallel()
 	w, _ := connectWorld(t)
 	admin := w.user(t, "ayu", access.Administrator)
-	has(t, "the conflicts", w.get(t, admin, "/conflicts").body, "Quay", "no longer lets us in. Bookings may be missing since", "30 Nov 2026, 09:00 WIB",
+	has(t, "the conflicts", w.get(t, admin, "/conflicts").body, "Quay", "its key or token is no longer accepted. Bookings may be missing since", "30 Nov 2026, 09:00 WIB",
 		`<strong>Quay</strong> (Acuity)`, `<a href="/connections/new/acuity?id=`+id(7).String()+`">Connect again<`, "Mole", "Dock", "3 connections do not work",
-		`<strong>Mole</strong> (Cal.com) fails`, `<strong>Dock</strong> (Calendly) sends no webhooks. Bookings come late since`, `<a href="`+connectionPath(6)+`">See what to do<`)
+		`<strong>Mole</strong> (Cal.com): it cannot be asked`, `<strong>Dock</strong> (Calendly): it sends no webhooks. Bookings come late since`, `<a href="`+connectionPath(6)+`">See what to do<`)
 	// The calendar says it once, with whose bookings may be missing.
 	page := w.get(t, admin, "/calendar").body
 	has(t, "the calendar", page, "No data from Quay since", "Acuity no longer accepts its key or token.",
 		`<a href="/connections/new/acuity?id=`+id(7).String()+`">Connect again<`, "No data from Mole", "It is tried again by itself.", "No webhooks from Dock since", "3 connections do not work",
 		`<a href="`+connectionPath(6)+`">See what to do<`)
-	hasNot(t, "the calendar", page, "no longer lets us in")
+	hasNot(t, "the calendar", page, "its key or token is no longer accepted. Bookings")
 	viewer := w.user(t, "rani", access.Viewer)
 	for _, path := range []string{"/bookings/" + id(21).String(), "/conflicts", "/audit", "/deliveries", "/resources"} {
 		body := w.get(t, viewer, path).body
-		has(t, path, body, "Quay</strong> (Acuity) no longer lets us in", `<a href="`+connectionPath(7)+`">See what to do<`)
+		has(t, path, body, "Quay</strong> (Acuity): its key or token is no longer accepted", `<a href="`+connectionPath(7)+`">See what to do<`)
 		hasNot(t, path, body, "/connections/new/")
 	}
 	page = w.get(t, viewer, "/calendar").body

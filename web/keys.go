@@ -14,29 +14,41 @@ type shortcut struct {
 	Does string // a message's key
 }
 
-var shortcuts = []shortcut{
-	{[]string{"T"}, "keys.today"},
-	{[]string{"P", "K"}, "keys.previous"},
-	{[]string{"N", "J"}, "keys.next"},
-	{[]string{"A"}, "keys.agenda"},
-	{[]string{"D"}, "keys.day"},
-	{[]string{"W"}, "keys.week"},
-	{[]string{"M"}, "keys.month"},
-	{[]string{"R"}, "keys.resources"},
-	{[]string{"/"}, "keys.search"},
-	{[]string{"F"}, "keys.filters"},
-	{[]string{"Z"}, "keys.zone"},
-	{[]string{"?"}, "keys.help"},
-	{[]string{"Esc"}, "keys.close"},
+// shortcutGroup are those that do the same sort of thing.
+type shortcutGroup struct {
+	Name      string // a message's key
+	Shortcuts []shortcut
+}
+
+var shortcuts = []shortcutGroup{
+	{"keys.group.period", []shortcut{
+		{[]string{"T"}, "keys.today"},
+		{[]string{"P", "K"}, "keys.previous"},
+		{[]string{"N", "J"}, "keys.next"},
+	}},
+	{"keys.group.view", []shortcut{
+		{[]string{"A"}, "keys.agenda"},
+		{[]string{"D"}, "keys.day"},
+		{[]string{"W"}, "keys.week"},
+		{[]string{"M"}, "keys.month"},
+		{[]string{"R"}, "keys.resources"},
+	}},
+	{"keys.group.rest", []shortcut{
+		{[]string{"/"}, "keys.search"},
+		{[]string{"F"}, "keys.filters"},
+		{[]string{"Z"}, "keys.zone"},
+		{[]string{"?"}, "keys.help"},
+		{[]string{"Esc"}, "keys.close"},
+	}},
 }
 
 type keysView struct {
-	Shortcuts []shortcut
-	Off       bool
+	Groups []shortcutGroup
+	Off    bool
 }
 
 func (s *server) keysPage(c echo.Context) error {
 	return s.page(c, http.StatusOK, "keys", page{
-		Title: "keys.title", Section: "keys", Data: keysView{Shortcuts: shortcuts, Off: s.viewer(c).user.ShortcutsOff},
+		Title: "keys.title", Section: "keys", Data: keysView{Groups: shortcuts, Off: s.viewer(c).user.ShortcutsOff},
 	})
 }

@@ -48,10 +48,14 @@ func TestBrowserLivesThroughARestart(t *testing.T) {
 	}
 	s.stop(t)
 	const says = `!document.getElementById("live-lost").hidden && document.querySelector("#live-lost [data-state=%s]").offsetParent`
-	for page, text := range map[*browser]string{b: "This page is no longer live. It tries again by itself.", other: "Sambungan akan dicoba lagi sendiri."} {
+	for page, text := range map[*browser]string{b: "The connection to the server is lost. What you see may be old; trying again…", other: "Sambungan ke server terputus."} {
 		page.waits(fmt.Sprintf(says, "lost"))
 		page.shows("[role=status] #live-lost", text)
 	}
+	// Whoever puts that away still sees it in the frame, for as long as it is so.
+	const off = `document.getElementById("live-off").checkVisibility()`
+	eval[any](b, `document.querySelector("#live-lost button").click()`)
+	b.waits(`document.getElementById("live-lost").hidden && ` + off)
 	// Another process takes in what happens meanwhile.
 	away := s.second(t)
 	desk := &desk{connected: d.on(away), n: d.n}
@@ -70,6 +74,7 @@ func TestBrowserLivesThroughARestart(t *testing.T) {
 		page.shows("[role=status] #live-lost", text)
 	}
 	b.waits(fmt.Sprintf(`document.querySelector(".grid").textContent.includes("Visit b-%d")`, desk.n))
+	b.waits("!" + off)
 	b.waits(`document.title.startsWith("(1) ") && !document.getElementById("live-alert").hidden`)
 	b.shows("#live-alert", "1 open conflict")
 	b.shows("#open-conflicts", "1")

@@ -225,7 +225,16 @@ func (b *browser) fits(width int64) {
 	if wide := eval[int64](b, `document.documentElement.scrollWidth`); wide > width {
 		b.t.Errorf("%s is %d pixels wide on a screen of %d:\n%s", strings.TrimPrefix(b.location(), b.url), wide, width, eval[string](b, sideways))
 	}
+	if unseen := eval[string](b, unseenCounts); unseen != "" {
+		b.t.Errorf("%s on a screen of %d does not show how many are open of: %s", strings.TrimPrefix(b.location(), b.url), width, unseen)
+	}
 }
+
+// unseenCounts names the entries of the menu whose count is not on the screen.
+const unseenCounts = `[...document.querySelectorAll(".nav .open:not([hidden])")].filter(e => {
+	const at = e.getBoundingClientRect(), list = e.closest("ul");
+	return at.left < 0 || at.right > innerWidth || list.scrollWidth > list.clientWidth + 1;
+}).map(e => e.parentElement.innerText).join(", ")`
 
 // sideways names what is wider than the screen, but for what moves in a box of its own.
 const sideways = `(() => {

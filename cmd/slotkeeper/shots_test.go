@@ -15,8 +15,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// tallest is how much is kept of a long page.
-const tallest = 2600
+// tallest is how much is kept of a long page: to the end of all but those that list
+// hundreds.
+const tallest = 9000
 
 // TestShots takes a picture of every page in every language, in the light and the
 // dark, on a desk and on a phone, into the folder that SLOTKEEPER_SHOTS names: make

@@ -91,13 +91,6 @@ for (const box of document.querySelectorAll("details[data-opens-on]")) {
   });
 }
 
-// Where the sections stand in a row that is longer than the screen, this one is in sight.
-const here = document.querySelector(".nav [aria-current]");
-if (here) {
-  const row = here.closest("ul");
-  row.scrollLeft = here.offsetLeft - row.offsetLeft - (row.clientWidth - here.offsetWidth) / 2;
-}
-
 // A form that takes its time says so, and is sent once.
 for (const form of document.querySelectorAll("form[data-busy]")) {
   form.addEventListener("submit", (event) => {

@@ -64,15 +64,19 @@
     document.dispatchEvent(new CustomEvent("slotkeeper:news", { detail: news }));
   };
 
-  // A page that is no longer live says so: else it would be taken for what is.
+  // A page that is no longer live says so: else it would be taken for what is. Whoever
+  // puts that away still sees it in the frame.
   const notice = document.getElementById("live-lost");
+  const off = document.getElementById("live-off");
   let state = "";
   let fading = 0;
   const say = (part) => {
     notice.dataset.says = part;
     notice.hidden = !part;
+    if (off) off.hidden = !part || part === "back";
     for (const each of notice.querySelectorAll("[data-state]")) each.hidden = each.dataset.state !== part;
   };
+  notice?.querySelector("button").addEventListener("click", () => { notice.hidden = true; });
   const tell = (next) => {
     // What the page was made for is gone until it is read anew.
     if (state === "changed" && next !== "over") return;
