@@ -47,7 +47,7 @@ func (s *server) exportAudit(c echo.Context, format auditfile.Format) error {
 	}
 	return s.sendFile(c, format, "audit", func(w io.Writer, flushed func() error) (int, error) {
 		return auditfile.Write(ctx, w, auditfile.Export{
-			Format: format, Filter: f, Names: auditfile.Names{Resources: names.resource, Connections: names.connection},
+			Format: format, Filter: f, Names: auditfile.Names{Resources: plainNames(names.known), Connections: names.connection},
 			Transitions: s.Records.Transitions, Flushed: flushed,
 		})
 	})
@@ -81,7 +81,7 @@ func (s *server) deedNames(ctx context.Context) (auditfile.DeedNames, error) {
 	if err != nil {
 		return auditfile.DeedNames{}, err
 	}
-	return auditfile.NameDeeds(ctx, auditfile.Names{Resources: names.resource, Connections: names.connection}, s.Records)
+	return auditfile.NameDeeds(ctx, auditfile.Names{Resources: plainNames(names.known), Connections: names.connection}, s.Records)
 }
 
 // sendFile sends a file as it is written, for as long as its reader takes it.

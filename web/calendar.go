@@ -363,10 +363,13 @@ func (s *server) names(ctx context.Context) (names, error) {
 	if err != nil {
 		return names{}, err
 	}
-	out := names{resource: map[uuid.UUID]string{}, connection: map[uuid.UUID]string{}, providerOf: map[uuid.UUID]string{}, connections: len(connections), known: resources, accounts: connections}
+	who, known := ctx.Value(keyViewer).(viewer)
+	if !known {
+		who.language = s.languages.of("", "")
+	}
+	out := names{resource: resourceLabels(resources, connections, who.language), connection: map[uuid.UUID]string{}, providerOf: map[uuid.UUID]string{}, connections: len(connections), known: resources, accounts: connections}
 	for _, r := range resources {
-		out.resource[r.ID] = r.Name
-		out.resources = append(out.resources, option{Value: r.ID.String(), Label: r.Name})
+		out.resources = append(out.resources, option{Value: r.ID.String(), Label: out.resource[r.ID]})
 	}
 	slices.SortStableFunc(out.resources, byLabel)
 	for _, c := range connections {

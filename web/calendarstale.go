@@ -57,7 +57,7 @@ func (s *server) stale(ctx context.Context, q calendarQuery, names names, who vi
 		for _, r := range names.known {
 			if slices.Contains(booked, r.ID) || tellsOf(names.accounts, c, r) {
 				a.ids = append(a.ids, r.ID)
-				a.Resources = append(a.Resources, staleResource{Name: r.Name, Link: q.Of(r.ID)})
+				a.Resources = append(a.Resources, staleResource{Name: names.resource[r.ID], Link: q.Of(r.ID)})
 			}
 		}
 		out = append(out, a)

@@ -100,10 +100,7 @@ func (s *server) showEndpoints(c echo.Context, status int, v endpointsView, chos
 	for _, event := range booking.EndpointEvents() {
 		v.Events = append(v.Events, choiceBox{option{Value: string(event), Label: l.named("told", string(event))}, slices.Contains(chosen.Events, event)})
 	}
-	for _, o := range names.resources {
-		id, err := uuid.Parse(o.Value)
-		v.Resources = append(v.Resources, choiceBox{o, err == nil && slices.Contains(chosen.Resources, id)})
-	}
+	v.Resources = names.resourceBoxes(chosen.Resources)
 	v.settingsTabs = s.settingsTabs(c, "endpoints")
 	v.Name, v.URL, v.People = chosen.Name, chosen.URL, chosen.People
 	return s.page(c, status, "settingsendpoints", page{Title: "endpoints.title", Section: "settings", Data: v})

@@ -40,9 +40,11 @@ func (s *server) writeFeed(ctx context.Context, w io.Writer, feed access.OpenedF
 	}
 	f := &feedWriter{server: s, feed: feed, window: booking.FeedWindow(now), now: now, out: out, l: s.languages.of(feed.Language, "")}
 	if feed.Level != booking.FeedBusy {
-		if f.names, err = s.resourceNames(ctx); err != nil {
+		resources, err := booking.Everything(ctx, s.Records.Resources)
+		if err != nil {
 			return err
 		}
+		f.names = plainNames(resources)
 		f.several = len(feed.Filter.Resources) != 1 && len(f.names) > 1
 	}
 	if err := f.bookings(ctx); err != nil {

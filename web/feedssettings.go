@@ -54,7 +54,7 @@ func (s *server) feedsPage(c echo.Context) error {
 func (s *server) showFeeds(c echo.Context, status int, v feedsView, chosen booking.FeedFilter) error {
 	ctx, who := c.Request().Context(), s.viewer(c)
 	v.settingsTabs = s.settingsTabs(c, "feeds")
-	names, err := s.resourceNames(ctx)
+	names, err := s.names(ctx)
 	if err != nil {
 		return err
 	}
@@ -69,19 +69,14 @@ func (s *server) showFeeds(c echo.Context, status int, v feedsView, chosen booki
 		}
 	}
 	for _, f := range all {
-		row := feedRow{Feed: f, What: feedParts(f.Filter, names, who.language)}
+		row := feedRow{Feed: f, What: feedParts(f.Filter, names.resource, who.language)}
 		if f.Owner != nil {
 			row.Whose = actors[booking.Actor("user:"+f.Owner.String())]
 		}
 		v.Feeds = append(v.Feeds, row)
 	}
 	v.Hidden, v.Levels, v.Provider = who.user.Scope().Hides(), booking.FeedLevels(), chosen.Provider
-	for id, name := range names {
-		v.Resources = append(v.Resources, choiceBox{option{Value: id.String(), Label: name}, slices.Contains(chosen.Resources, id)})
-	}
-	slices.SortFunc(v.Resources, func(a, b choiceBox) int {
-		return cmp.Or(byLabel(a.option, b.option), cmp.Compare(a.Value, b.Value))
-	})
+	v.Resources = names.resourceBoxes(chosen.Resources)
 	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
 		v.Providers = append(v.Providers, option{Value: name, Label: who.language.named("provider", name)})
 	}

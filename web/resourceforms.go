@@ -94,9 +94,12 @@ func doneLink(id uuid.UUID, done string, made int) string {
 const maxAffected = 100
 
 type mergeView struct {
-	From    booking.ResourceView
-	Moves   []identityView
-	Into    booking.ResourceView
+	From  booking.ResourceView
+	Moves []identityView
+	Into  booking.ResourceView
+	// What they are called: of two of one name, which is which.
+	FromCalled, IntoCalled string
+
 	Impact  booking.Impact
 	Open    affectedList // conflicts that are not over
 	Over    int          // those that are
@@ -137,11 +140,18 @@ func (s *server) showMerge(c echo.Context, status int, into string, changed bool
 	if err != nil {
 		return refuse(&booking.InvalidError{Field: "into", Detail: "is no resource"})
 	}
-	names, err := s.hostNames(ctx)
+	hosts, err := s.hostNames(ctx)
 	if err != nil {
 		return err
 	}
-	v := mergeView{From: from, Moves: names.identities(from.Identities, s.viewer(c).language), Changed: changed}
+	names, err := s.names(ctx)
+	if err != nil {
+		return err
+	}
+	v := mergeView{
+		From: from, Moves: hosts.identities(from.Identities, s.viewer(c).language), Changed: changed,
+		FromCalled: names.resource[from.ID], IntoCalled: names.resource[id],
+	}
 	if v.Into, err = s.resourceByID(ctx, id); errors.Is(err, booking.ErrNotFound) {
 		return refuse(&booking.InvalidError{Field: "into", Detail: "is no resource any more"})
 	} else if err != nil {

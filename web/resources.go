@@ -167,28 +167,14 @@ func (s *server) showResource(c echo.Context, status int, v resourceView) error 
 	v.Known = names.identities(v.Identities, s.viewer(c).language)
 	v.Coming, v.ServerZone = coming[v.ID], s.Zone.String()
 	if s.viewer(c).may(access.MapResources) {
-		if v.Others, err = s.resourceOptions(ctx, v.ID); err != nil {
+		all, err := s.names(ctx)
+		if err != nil {
 			return err
 		}
+		v.Others = slices.DeleteFunc(all.resources, func(o option) bool { return o.Value == v.ID.String() })
 		v.Zones = zoneGroups(v.Zone)
 	}
 	return s.page(c, status, "resource", page{Title: "resource.title", Section: "resources", Data: v})
-}
-
-// resourceOptions are all resources but one, by name.
-func (s *server) resourceOptions(ctx context.Context, but uuid.UUID) ([]option, error) {
-	all, err := booking.Everything(ctx, s.Records.Resources)
-	if err != nil {
-		return nil, err
-	}
-	var out []option
-	for _, r := range all {
-		if r.ID != but {
-			out = append(out, option{Value: r.ID.String(), Label: r.Name})
-		}
-	}
-	slices.SortStableFunc(out, byLabel)
-	return out, nil
 }
 
 // resourceOf is the resource that the path names.
@@ -272,9 +258,11 @@ func (s *server) showUnmapped(c echo.Context, status int, v unmappedView) error 
 		v.Name = v.Called
 	}
 	if s.viewer(c).may(access.MapResources) {
-		if v.Resources, err = s.resourceOptions(ctx, uuid.Nil); err != nil {
+		all, err := s.names(ctx)
+		if err != nil {
 			return err
 		}
+		v.Resources = all.resources
 	}
 	return s.page(c, status, "unmapped", page{Title: "unmapped.title", Section: "resources", Data: v})
 }

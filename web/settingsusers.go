@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -52,13 +51,13 @@ func (s *server) showUsers(c echo.Context, status int, v usersView) error {
 	if err != nil {
 		return err
 	}
-	names, err := s.resourceNames(ctx)
+	names, err := s.names(ctx)
 	if err != nil {
 		return err
 	}
 	self := s.viewer(c).user.ID
 	for _, u := range all {
-		v.Users = append(v.Users, newUserRow(u, self, names))
+		v.Users = append(v.Users, newUserRow(u, self, names.resource))
 	}
 	v.settingsTabs = s.settingsTabs(c, "users")
 	v.Privacy, v.Roles, v.MinPassword = s.hideable(hidden), access.Roles(), access.MinPassword
@@ -73,15 +72,6 @@ func newUserRow(u access.User, self uuid.UUID, names map[uuid.UUID]string) userR
 	}
 	slices.Sort(row.Only)
 	return row
-}
-
-func (s *server) resourceNames(ctx context.Context) (map[uuid.UUID]string, error) {
-	all, err := booking.Everything(ctx, s.Records.Resources)
-	out := make(map[uuid.UUID]string, len(all))
-	for _, r := range all {
-		out[r.ID] = r.Name
-	}
-	return out, err
 }
 
 // addUser adds somebody, with a one-time link to sign in by or with a password. The
@@ -169,7 +159,7 @@ func (s *server) userOf(c echo.Context) (access.User, error) {
 
 func (s *server) showUser(c echo.Context, status int, u access.User, v userView) error {
 	ctx := c.Request().Context()
-	names, err := s.resourceNames(ctx)
+	names, err := s.names(ctx)
 	if err != nil {
 		return err
 	}
@@ -178,13 +168,8 @@ func (s *server) showUser(c echo.Context, status int, u access.User, v userView)
 		return err
 	}
 	v.settingsTabs, v.Roles, v.Sessions = s.settingsTabs(c, "users"), access.Roles(), len(open)
-	v.userRow = newUserRow(u, s.viewer(c).user.ID, names)
-	for id, name := range names {
-		v.Resources = append(v.Resources, choiceBox{option{Value: id.String(), Label: name}, slices.Contains(u.Resources, id)})
-	}
-	slices.SortFunc(v.Resources, func(a, b choiceBox) int {
-		return cmp.Or(byLabel(a.option, b.option), cmp.Compare(a.Value, b.Value))
-	})
+	v.userRow = newUserRow(u, s.viewer(c).user.ID, names.resource)
+	v.Resources = names.resourceBoxes(u.Resources)
 	return s.page(c, status, "settingsuser", page{Title: "user.title", Section: "settings", Data: v})
 }
 
