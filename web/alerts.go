@@ -116,7 +116,9 @@ func (s *server) acknowledgeAlert(c echo.Context) error {
 // recipientRow is somebody who is told, as the page has it.
 type recipientRow struct {
 	booking.AlertRecipient
-	About []string // the names of its resources; none is everything
+	About  []string // the names of its resources; none is everything
+	Spoken string   // the language that it is told in
+	Unsent bool     // no mail server is set, and it is told by e-mail
 }
 
 type alertSettingsView struct {
@@ -152,18 +154,26 @@ func (s *server) showAlertSettings(c echo.Context, status int, v alertSettingsVi
 	if err != nil {
 		return err
 	}
+	v.settingsTabs, v.Mails = s.settingsTabs(c, "alerts"), s.Trier.Mails()
+	v.Channels, v.Levels, v.Languages = booking.AlertChannels(), booking.AlertLevels(), s.languages.options()
 	for _, r := range all {
-		row := recipientRow{AlertRecipient: r}
+		row := recipientRow{AlertRecipient: r, Unsent: r.Channel == booking.ChannelMail && !v.Mails}
+		for _, o := range v.Languages {
+			if o.Value == r.Language {
+				row.Spoken = o.Label
+			}
+		}
 		for _, id := range r.Resources {
 			row.About = append(row.About, names.resource[id])
 		}
 		slices.Sort(row.About)
 		v.Recipients = append(v.Recipients, row)
 	}
-	v.settingsTabs, v.Mails = s.settingsTabs(c, "alerts"), s.Trier.Mails()
-	v.Channels, v.Levels, v.Languages = booking.AlertChannels(), booking.AlertLevels(), s.languages.options()
 	for _, o := range names.resources {
 		v.Resources = append(v.Resources, choiceBox{o, slices.Contains(v.Form.Resources, o.Value)})
+	}
+	if v.Form.Channel == "" && !v.Mails {
+		v.Form.Channel = string(booking.ChannelSlack) // the other way sends nothing
 	}
 	if v.Form.Language == "" {
 		v.Form.Language = l.tag

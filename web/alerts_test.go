@@ -150,7 +150,7 @@ func TestAlertRecipients(t *testing.T) {
 	w := newWorld(t, full(), nil)
 	rooms := w.records.resources
 	who := w.user(t, "admin", access.Administrator)
-	says(t, w.get(t, who, "/settings/alerts"), "Nobody is told yet", "No mail server is set")
+	says(t, w.get(t, who, "/settings/alerts"), "Nobody is told yet", "no mail server is set", `<option value="slack" selected>`)
 	const hook = "https://hooks.chat.example/services/planted-secret"
 	for name, tt := range map[string]struct {
 		form url.Values
@@ -159,9 +159,9 @@ func TestAlertRecipients(t *testing.T) {
 		"mail":       {url.Values{"channel": {"mail"}, "address": {"night@harbourclinic.example"}, "least": {"page"}, "language": {"en"}}, ""},
 		"webhook":    {url.Values{"channel": {"slack"}, "address": {hook}, "least": {"notice"}, "language": {"id"}, "resource": {rooms[0].ID.String(), rooms[1].ID.String(), rooms[0].ID.String()}}, ""},
 		"no id":      {url.Values{"channel": {"slack"}, "address": {hook}, "least": {"notice"}, "language": {"id"}, "resource": {"room"}}, "resource"},
-		"no address": {url.Values{"channel": {"mail"}, "address": {"night"}, "least": {"page"}, "language": {"en"}}, "one e-mail address"},
-		"two":        {url.Values{"channel": {"mail"}, "address": {"a@x.example, b@x.example"}, "least": {"page"}, "language": {"en"}}, "one e-mail address"},
-		"a name":     {url.Values{"channel": {"mail"}, "address": {"A <a@x.example>\r\nBcc: b@x.example"}, "least": {"page"}, "language": {"en"}}, "one e-mail address"},
+		"no address": {url.Values{"channel": {"mail"}, "address": {"night"}, "least": {"page"}, "language": {"en"}}, "desk@clinic.example"},
+		"two":        {url.Values{"channel": {"mail"}, "address": {"a@x.example, b@x.example"}, "least": {"page"}, "language": {"en"}}, "desk@clinic.example"},
+		"a name":     {url.Values{"channel": {"mail"}, "address": {"A <a@x.example>\r\nBcc: b@x.example"}, "least": {"page"}, "language": {"en"}}, "desk@clinic.example"},
 		"a file":     {url.Values{"channel": {"slack"}, "address": {"file:///etc/passwd"}, "least": {"page"}, "language": {"en"}}, "beginning with https://"},
 		"no channel": {url.Values{"channel": {"pigeon"}, "address": {hook}, "least": {"page"}, "language": {"en"}}, "Choose how to tell"},
 		"no level":   {url.Values{"channel": {"mail"}, "address": {"night@harbourclinic.example"}, "least": {"panic"}, "language": {"en"}}, `id="least-error">Choose a level`},
@@ -182,7 +182,7 @@ func TestAlertRecipients(t *testing.T) {
 			wholesome(t, resp, "en")
 		}
 	}
-	page := says(t, w.get(t, who, "/settings/alerts"), "night@harbourclinic.example", "hooks.chat.example", "Emergency")
+	page := says(t, w.get(t, who, "/settings/alerts"), "night@harbourclinic.example", "hooks.chat.example", "Emergency", "not sent: no mail server", "Bahasa Indonesia")
 	if !strings.Contains(page, rooms[0].Name) || !strings.Contains(page, rooms[1].Name) || !slices.ContainsFunc(w.alerts.recipients, func(r booking.AlertRecipient) bool {
 		return slices.Equal(r.Resources, []uuid.UUID{rooms[0].ID, rooms[1].ID})
 	}) {
@@ -191,6 +191,14 @@ func TestAlertRecipients(t *testing.T) {
 	if strings.Contains(page, "planted-secret") {
 		t.Error("the page shows a webhook's URL")
 	}
+	if strings.Count(page, "not sent: no mail server") != 1 {
+		t.Error("a chat is said to need a mail server")
+	}
+	w.alerts.mails = true
+	if page := says(t, w.get(t, who, "/settings/alerts"), `<option value="mail">`); strings.Contains(page, "no mail server") || strings.Contains(page, `value="slack" selected`) {
+		t.Error("with a mail server, e-mail is said not to go out")
+	}
+	w.alerts.mails = false
 	id := w.alerts.recipients[0].ID.String()
 	if resp := w.post(t, who, "/settings/alerts/"+id+"/try", url.Values{}); resp.StatusCode != http.StatusSeeOther || len(w.alerts.tried) != 1 {
 		t.Errorf("a test is answered %d", resp.StatusCode)

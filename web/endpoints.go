@@ -78,6 +78,8 @@ type endpointRow struct {
 	booking.Endpoint
 	Link  string
 	Where []string // names of the resources that it is narrowed to
+	// Cause is why nothing gets through, in words; "" while something does.
+	Cause string
 }
 
 func (s *server) endpointsPage(c echo.Context) error {
@@ -95,7 +97,11 @@ func (s *server) showEndpoints(c echo.Context, status int, v endpointsView, chos
 		return err
 	}
 	for _, e := range all {
-		v.Endpoints = append(v.Endpoints, newEndpointRow(e, names))
+		row := newEndpointRow(e, names)
+		if row.Cause, err = s.endpointCause(c, e); err != nil {
+			return err
+		}
+		v.Endpoints = append(v.Endpoints, row)
 	}
 	for _, event := range booking.EndpointEvents() {
 		v.Events = append(v.Events, choiceBox{option{Value: string(event), Label: l.named("told", string(event))}, slices.Contains(chosen.Events, event)})
@@ -112,6 +118,31 @@ func newEndpointRow(e booking.Endpoint, names names) endpointRow {
 		row.Where = append(row.Where, names.resource[id])
 	}
 	return row
+}
+
+// endpointCause is why the newest message that did not get through did not.
+func (s *server) endpointCause(c echo.Context, e booking.Endpoint) (string, error) {
+	if e.FailingSince == nil {
+		return "", nil
+	}
+	ctx := c.Request().Context()
+	for _, status := range []booking.EffectStatus{booking.EffectFailed, booking.EffectDead} {
+		newest, err := s.Endpoints.Webhooks(ctx, e.ID, status, 0, 1)
+		if err != nil {
+			return "", err
+		}
+		if len(newest) == 0 {
+			continue
+		}
+		tries, err := s.Endpoints.Attempts(ctx, []uuid.UUID{newest[0].ID})
+		if err != nil {
+			return "", err
+		}
+		if of := tries[newest[0].ID]; len(of) > 0 {
+			return s.viewer(c).language.tried(of[len(of)-1]).Why, nil
+		}
+	}
+	return "", nil
 }
 
 // addEndpoint leads to the endpoint's page, which shows its secret this once.
@@ -222,6 +253,9 @@ func (s *server) showEndpoint(c echo.Context, status int, id uuid.UUID, v endpoi
 		return err
 	}
 	v.endpointRow, v.settingsTabs = newEndpointRow(e, names), s.settingsTabs(c, "endpoints")
+	if v.Cause, err = s.endpointCause(c, e); err != nil {
+		return err
+	}
 	v.Maker = s.viewer(c).language.actorName(e.CreatedBy, actors)
 	if wanted := booking.EffectStatus(c.QueryParam("status")); slices.Contains(booking.EffectStatuses(), wanted) {
 		v.Status = wanted

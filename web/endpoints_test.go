@@ -225,6 +225,12 @@ func TestEndpointLog(t *testing.T) {
 		t.Error("the filter does not filter")
 	}
 	says(t, w.get(t, who, at+"?status=nonsense&before=x"), "Double booked")
+	if list := w.get(t, who, "/settings/endpoints").body; strings.Contains(list, "15 seconds") {
+		t.Error("the list tells of a trouble that is over")
+	}
+	w.endpoints.all[0].FailingSince = &e.CreatedAt
+	says(t, w.get(t, who, "/settings/endpoints"), "nothing gets through since", "It did not answer within 15 seconds.")
+	says(t, w.get(t, who, at+"?status=done"), "nothing gets through since", "It did not answer within 15 seconds.")
 	again := at + "/messages/" + w.endpoints.messages[3].ID.String() + "/retry"
 	if res := w.post(t, who, again, nil); res.StatusCode != http.StatusSeeOther || len(w.endpoints.retried) != 1 || w.endpoints.retried[0] != w.endpoints.messages[3].ID {
 		t.Errorf("sending again is answered %d", res.StatusCode)

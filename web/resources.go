@@ -37,11 +37,12 @@ type Resources interface {
 const resourcesPageSize = 50
 
 type resourcesView struct {
-	Query    string
-	Rows     []resourceRow
-	First    string // the list's beginning; "" when this is it
-	Next     string
-	Unmapped []unmappedRow
+	Query      string
+	Rows       []resourceRow
+	First      string // the list's beginning; "" when this is it
+	Next       string
+	Unmapped   []unmappedRow
+	ServerZone string
 }
 
 type resourceRow struct {
@@ -60,7 +61,7 @@ type unmappedRow struct {
 // it the identities that have no resource: their bookings hold no place.
 func (s *server) resourcesPage(c echo.Context) error {
 	ctx := c.Request().Context()
-	v := resourcesView{Query: strings.TrimSpace(c.QueryParam("q"))}
+	v := resourcesView{Query: strings.TrimSpace(c.QueryParam("q")), ServerZone: s.Zone.String()}
 	cursor := c.QueryParam("cursor")
 	list, err := s.Resources.FindResources(ctx, v.Query, booking.Page{Limit: resourcesPageSize, Cursor: cursor})
 	if err != nil {

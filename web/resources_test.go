@@ -154,8 +154,11 @@ func TestResourcePages(t *testing.T) {
 				}
 			}
 		}
+		if alone := strings.Contains(w.get(t, browser, "/resources/"+host).body, "Split off a name"); alone {
+			t.Error("a name can be split off where there is none beside it")
+		}
 		list := w.get(t, browser, "/resources").body
-		has(t, "list", list, "1 calendar has no resource", "calendar|2 &lt;b&gt;", "12 bookings in all", "3 to come", "Asia/Makassar",
+		has(t, "list", list, "1 calendar has no resource", "calendar|2 &lt;b&gt;", "12 bookings in all", "3 to come", "Asia/Makassar", "It has no e-mail address", "The server&#39;s (Asia/Jakarta)",
 			`<a href="/resources/`+room+`">Consulting room</a>`, "set by hand")
 		if found := w.get(t, browser, "/resources?q=consult").body; strings.Contains(found, "Ayu Lestari") || !strings.Contains(found, "Consulting room") {
 			t.Error("the search finds another")
@@ -163,7 +166,7 @@ func TestResourcePages(t *testing.T) {
 	}
 	browser := w.user(t, "citra", access.Operator)
 	preview := w.get(t, browser, "/resources/"+room+"/merge?into="+host).body
-	has(t, "preview", preview, "This makes 1 conflict", "Rani", "Held by", "Holder", "This ends 1 conflict", "Freed", "Was held by", "7 meetings change",
+	has(t, "preview", preview, "This makes 1 conflict", "Rani", "Held by", "Holder", "This ends 1 conflict", "Freed", "Was held by", "7 meetings, past ones too, move to Ayu Lestari", "cannot be undone",
 		"1 more conflict is over", g.impact.Mark(), "Consulting room becomes part of Ayu Lestari")
 	if strings.Contains(preview, "Gone") {
 		t.Error("the preview lists what is over")

@@ -156,7 +156,11 @@ func (s *server) savePassword(c echo.Context) error {
 			c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(throttled.Seconds()))
 			return s.passwordRefused(c, http.StatusTooManyRequests, "current", who.language.t("signin.throttled", "Wait", who.language.wait(throttled.RetryAfter)))
 		case errors.Is(err, access.ErrBadCredentials):
-			return s.passwordRefused(c, http.StatusUnprocessableEntity, "current", who.language.t("settings.password.wrong"))
+			text := who.language.t("settings.password.wrong")
+			if !who.may(access.ManageAccounts) {
+				text += " " + who.language.t("settings.password.ask")
+			}
+			return s.passwordRefused(c, http.StatusUnprocessableEntity, "current", text)
 		case err != nil:
 			return err
 		}

@@ -112,6 +112,54 @@ func TestManageUsers(t *testing.T) {
 	}
 }
 
+// Of oneself nothing is offered that is refused, or that would throw oneself out.
+func TestOwnUserPage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, full(), nil)
+	root := w.user(t, "root", access.Administrator)
+	self := userPath(w.userNamed(t, "root"))
+	own := func(offers bool) {
+		t.Helper()
+		page := w.get(t, root, self)
+		wholesome(t, page, "en")
+		has(t, "own page", page.body, `<a class="button" href="/settings">`, `<a class="button" href="/settings/sessions">`)
+		for _, form := range []string{"/link", "/signout", "/disable"} {
+			if strings.Contains(page.body, `action="`+self+form) {
+				t.Errorf("it offers %s", form)
+			}
+		}
+		if strings.Contains(page.body, `action="`+self+`/role`) != offers || strings.Contains(page.body, "You are the only administrator") == offers {
+			t.Errorf("another role is offered: %t", !offers)
+		}
+	}
+	own(false)
+	w.user(t, "citra", access.Administrator)
+	citra := userPath(w.userNamed(t, "citra"))
+	own(true)
+	has(t, "another's page", w.get(t, root, citra).body, citra+"/link", citra+"/disable", citra+"/role", "A one-time link signs them in")
+	if res := w.post(t, root, citra+"/disable", nil); res.StatusCode != http.StatusSeeOther {
+		t.Fatalf("%d", res.StatusCode)
+	}
+	own(false) // who is locked out administers nothing
+}
+
+// A wrong password sends to an administrator who is none.
+func TestWrongCurrentPassword(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, full(), nil)
+	for _, role := range []access.Role{access.Viewer, access.Administrator} {
+		browser := w.withPassword(t, "user-"+string(role), role)
+		res := w.post(t, browser, "/settings/password", url.Values{"current": {"not that one"}, "password": {"another four unrelated words"}})
+		if res.StatusCode != http.StatusUnprocessableEntity {
+			t.Fatalf("%d", res.StatusCode)
+		}
+		has(t, "page", res.body, "That is not your current password.")
+		if strings.Contains(res.body, "An administrator can") != (role == access.Viewer) {
+			t.Errorf("a %s is sent to the wrong person", role)
+		}
+	}
+}
+
 // A token is shown once, works at once, and is dead at once.
 func TestManageTokens(t *testing.T) {
 	t.Parallel()

@@ -116,7 +116,9 @@ type userView struct {
 	Roles     []access.Role
 	Resources []choiceBox
 	Sessions  int
-	Done      string
+	// OnlyAdministrator says that nobody else is one who may sign in: this one must stay it.
+	OnlyAdministrator bool
+	Done              string
 	// Link signs in once: it is shown now and never again.
 	Link   string
 	Hours  int
@@ -163,6 +165,13 @@ func (s *server) showUser(c echo.Context, status int, u access.User, v userView)
 	if err != nil {
 		return err
 	}
+	all, err := s.Accounts.Users(ctx)
+	if err != nil {
+		return err
+	}
+	v.OnlyAdministrator = u.Role == access.Administrator && !slices.ContainsFunc(all, func(o access.User) bool {
+		return o.ID != u.ID && o.Role == access.Administrator && o.DisabledAt == nil
+	})
 	open, err := s.Accounts.Sessions(ctx, u.ID)
 	if err != nil {
 		return err

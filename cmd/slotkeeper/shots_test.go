@@ -65,7 +65,7 @@ func (w *world) answers(b *browser) []photo {
 	viewer := eval[string](b, `document.querySelector("tbody tr:nth-child(3) a").getAttribute("href")`)
 	link := does("", 0, `form[action$="/link"] button`)
 	b.open("/settings/alerts", http.StatusOK)
-	does("", 0, `form[action="/settings/alerts"] button`, "#address", "night.desk@mail.example")(b)
+	does("", 0, `form[action="/settings/alerts"] button`, "#channel", "mail", "#address", "night.desk@mail.example")(b)
 	b.open("/alerts", http.StatusOK)
 	b.click(".alert form button")
 	failing := "/bookings/" + w.losesItsCancel(b)
@@ -84,7 +84,7 @@ func (w *world) answers(b *browser) []photo {
 			b.open(at.Path, http.StatusOK)
 		}},
 		{name: "settings-alerts-told", path: "/settings/alerts"},
-		{name: "settings-alerts-wrong", path: "/settings/alerts", after: does("/settings/alerts", http.StatusUnprocessableEntity, `form[action="/settings/alerts"] button`, "#address", "nobody")},
+		{name: "settings-alerts-wrong", path: "/settings/alerts", after: does("/settings/alerts", http.StatusUnprocessableEntity, `form[action="/settings/alerts"] button`, "#channel", "mail", "#address", "nobody")},
 		{name: "settings-feed-made", path: "/settings/feeds", after: does("", 0, `form[action="/settings/feeds"] button`, "#name", "Front desk")},
 		{name: "settings-link-made", path: viewer, after: link},
 		{name: "settings-password-wrong", path: "/settings", after: does("/settings/password", http.StatusUnprocessableEntity, `form[action="/settings/password"] button`, "#current", "wrong", "#password", "a few unrelated words")},
