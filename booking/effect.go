@@ -164,6 +164,10 @@ const MaxMessage = 2000
 // it. That of the others cancels one booking.
 var wholeSessions = []string{"calendly"}
 
+// CancelsWhole tells whether a provider's API cancels a meeting with all who are in it,
+// and not one of them.
+func CancelsWhole(provider string) bool { return slices.Contains(wholeSessions, provider) }
+
 // Canceling plans to cancel a booking at its provider. inSession are the bookings
 // of its session, itself among them.
 func Canceling(b View, s Session, inSession []View) CancelPlan {
@@ -172,7 +176,7 @@ func Canceling(b View, s Session, inSession []View) CancelPlan {
 		Target: CancelTarget{ExternalID: b.ExternalID, SessionExternalID: s.ExternalID},
 	}
 	switch {
-	case slices.Contains(wholeSessions, b.Provider):
+	case CancelsWhole(b.Provider):
 		p.Affected = slices.Clone(inSession)
 	case s.Seated:
 		p.Target.Seat, p.Seatless = b.Invitee.Email, b.Invitee.Email == ""

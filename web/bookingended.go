@@ -19,6 +19,8 @@ type ending struct {
 	Asked string
 	// Successor is the booking that took over; "" for none.
 	Successor string
+	// Awaited says that one took over there of which nothing is known here yet.
+	Awaited bool
 }
 
 // maxEnderBodies is how many bodies are looked at for who ended a booking.
@@ -37,6 +39,7 @@ func (s *server) ending(ctx context.Context, v bookingPageView, q calendarQuery,
 	if b.SupersededBy != nil {
 		out.Successor = bookingLink(*b.SupersededBy, q)
 	}
+	out.Awaited = reason == booking.ReasonRescheduled && b.SupersededBy == nil
 	if reason == booking.ReasonCanceled || reason == booking.ReasonDeclined {
 		if e := asked(v.Effects.Effects, by); e != nil {
 			out.Asked = l.t("booking.ended.asked", "Who", v.By(e.Actor))

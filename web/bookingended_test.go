@@ -93,19 +93,23 @@ func TestCanceledBookingSaysHowItEnded(t *testing.T) {
 		},
 		"rescheduled": {
 			provider: "calcom", reason: booking.ReasonRescheduled, body: calcomMoved, toldSuccessor: true,
-			en: "Moved to another time at Cal.com on " + stamp + " by Ayu Lestari (host).", id: "Dipindahkan ke waktu lain di Cal.com pada " + stempel + " oleh Ayu Lestari (penyelenggara).", not: "Canceled at",
+			en: "On " + stamp + ", Ayu Lestari (host) rescheduled this at Cal.com.", id: "Pada " + stempel + ", Ayu Lestari (penyelenggara) menjadwal ulang pemesanan ini di Cal.com.", not: "has not reached us",
 		},
 		"rescheduled, as the new half says first and the old one by whom": {
 			provider: "calendly", reason: booking.ReasonRescheduled, body: calendlyNone, second: calendlyBy, toldSuccessor: true,
-			en: "Moved to another time at Calendly on " + stamp + " by Siti Rahma (invitee).", id: "Dipindahkan ke waktu lain", not: "Canceled at",
+			en: "On " + stamp + ", Siti Rahma (invitee) rescheduled this at Calendly.", id: "menjadwal ulang pemesanan ini", not: "Canceled at",
 		},
 		"rescheduled, as was told after a cancel": {
 			provider: "calendly", reason: booking.ReasonRescheduled, transition: booking.ReasonCanceled, toldSuccessor: true,
-			en: "Moved to another time at Calendly on " + stamp + ".", id: "Dipindahkan ke waktu lain di Calendly pada " + stempel + ".", not: "Canceled at",
+			en: "On " + stamp + ", this was rescheduled at Calendly.", id: "Pada " + stempel + ", pemesanan ini dijadwal ulang di Calendly.", not: "Canceled at",
 		},
 		"rescheduled although its cancel was asked for here": {
 			provider: "calendly", reason: booking.ReasonRescheduled, asked: time.Minute, toldSuccessor: true,
-			en: "Moved to another time at Calendly on " + stamp + ".", id: "Dipindahkan ke waktu lain", not: "asked for it here",
+			en: "On " + stamp + ", this was rescheduled at Calendly.", id: "dijadwal ulang", not: "asked for it here",
+		},
+		"rescheduled to what has not come yet": {
+			provider: "calendly", reason: booking.ReasonRescheduled, body: calendlyBy,
+			en: "On " + stamp + ", Siti Rahma (invitee) rescheduled this at Calendly. The new booking has not reached us yet.", id: "Pemesanan penggantinya belum sampai ke sini.",
 		},
 		"removed": {
 			provider: "acuity", reason: booking.ReasonRemoved,
@@ -121,7 +125,7 @@ func TestCanceledBookingSaysHowItEnded(t *testing.T) {
 		},
 		"moved before what is shown": {
 			provider: "calendly", reason: booking.ReasonRescheduled, undated: true, toldSuccessor: true,
-			en: "Moved to another time at Calendly.", id: "Dipindahkan ke waktu lain di Calendly.",
+			en: "Rescheduled at Calendly.", id: "Dijadwal ulang di Calendly.",
 		},
 		"declined before what is shown": {
 			provider: "calcom", reason: booking.ReasonDeclined, undated: true,

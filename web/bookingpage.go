@@ -39,6 +39,10 @@ type bookingPageView struct {
 	Ended *ending // nil while it is not canceled
 	// Accepted is who accepted that it overlaps; nil for nobody.
 	Accepted *acceptance
+	// HeldBy are the meetings that hold its place, of a conflicted one, and Slotless
+	// says what to do about that.
+	HeldBy   []heldMeeting
+	Slotless string
 
 	actors   map[booking.Actor]string
 	language *language
@@ -78,7 +82,7 @@ type bookingActions struct {
 
 // Any tells whether there is something to do at all.
 func (v bookingPageView) Any() bool {
-	return v.May.Accept || v.Effects.Cancel != "" || v.Effects.ByHand != ""
+	return v.May.Accept || v.Effects.Cancel != "" || v.Effects.ByHand != "" || slices.ContainsFunc(v.Effects.Effects, effectView.Actionable)
 }
 
 // providerPage is where the booking is looked at there.
@@ -92,6 +96,11 @@ type providerPage struct {
 type chainLink struct {
 	entry
 	Current bool
+}
+
+// Left tells whether another booking took over: it was moved, and nobody canceled it.
+func (c chainLink) Left() bool {
+	return c.Status == booking.Canceled && c.Reason == booking.ReasonRescheduled
 }
 
 // timelineItem is a receipt with the transitions that it made, or transitions
@@ -196,13 +205,15 @@ func (s *server) bookingPage(c echo.Context) error {
 	if err := s.addOthers(ctx, &v.entry, q, who.language); err != nil {
 		return err
 	}
+	v.HeldBy = heldMeetings(v.Holders)
+	v.Slotless = who.language.withoutSlot(b, v.HeldBy)
 	if err := s.addAbsences(ctx, &v.entry, q, names, who.language); err != nil {
 		return err
 	}
 	if v.Chain, err = s.chain(ctx, b, q, names, who.language); err != nil {
 		return err
 	}
-	if v.Effects, err = s.effectsOf(ctx, b, q, names, who.may(access.ActAtProvider)); err != nil {
+	if v.Effects, err = s.effectsOf(ctx, b, q, names, who); err != nil {
 		return err
 	}
 	v.language = who.language

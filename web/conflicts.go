@@ -20,6 +20,8 @@ const maxConflicts = 20
 // was booked into what it holds.
 type rival struct {
 	Name  string
+	Title string
+	Who   string
 	Link  string
 	Hours string // with the day where that is another
 	From  time.Time
@@ -35,7 +37,7 @@ type rival struct {
 }
 
 func newRival(b booking.View, name string, at booking.View, q calendarQuery, l *language) rival {
-	r := rival{Name: name, Link: bookingLink(b.ID, q), Phone: b.Invitee.Phone, Email: reachable(b.Invitee).Email, of: b}
+	r := rival{Name: name, Title: nameOf(b, l), Who: l.whoIs(b.Invitee), Link: bookingLink(b.ID, q), Phone: b.Invitee.Phone, Email: reachable(b.Invitee).Email, of: b}
 	if b.Status == booking.Conflicted {
 		r.Conflict = conflictLink(b)
 	}

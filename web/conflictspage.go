@@ -58,6 +58,10 @@ type conflictsView struct {
 	Already  []already
 	Done     string // asked: for a cancel; retried: one that failed; withdrawn: one that waited
 
+	// Hidden are the open ones to come that the filters leave out, of a page that
+	// shows none.
+	Hidden int
+
 	// What was typed, of a form that was refused.
 	Reason string
 	Errors map[string]string
@@ -82,7 +86,7 @@ func (s *server) conflictsPage(c echo.Context) error {
 
 func (s *server) showConflicts(c echo.Context, status int, v conflictsView, chosen []string) error {
 	ctx, who, q := c.Request().Context(), s.viewer(c), v.Query
-	list, err := s.Records.Bookings(ctx, q.filter(s.Now()), booking.Page{Limit: conflictsPageSize, Cursor: q.Cursor})
+	found, next, err := s.conflicting(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -105,21 +109,49 @@ func (s *server) showConflicts(c echo.Context, status int, v conflictsView, chos
 	if v.Already, err = s.alreadyAccepted(ctx, v.Already, actors, who); err != nil {
 		return err
 	}
-	if v.Pairs, err = s.pairs(ctx, list.Items, conflictsWindow{query: q, names: names, actors: actors, who: who}); err != nil {
+	if v.Pairs, err = s.pairs(ctx, found, conflictsWindow{query: q, names: names, actors: actors, who: who}); err != nil {
 		return err
 	}
 	for i := range v.Pairs {
 		v.Pairs[i].Chosen = slices.Contains(chosen, v.Pairs[i].Chooses())
 	}
-	v.Shown = len(list.Items)
-	if q.Cursor != "" {
+	v.Shown, v.Next = len(found), next
+	if q.Cursor != "" || q.Over {
 		v.First = q.First()
 	}
-	if list.Next != "" {
-		v.Next = q.Next(list.Next)
+	if len(found) == 0 && q.Show == showOpen && q.Filtered() {
+		if v.Hidden, err = s.Records.OpenConflicts(ctx, s.Now()); err != nil {
+			return err
+		}
 	}
 	return s.page(c, status, "conflicts", page{Title: "conflicts.title", Section: "conflicts", Data: v})
 }
+
+// conflicting is a page of those that wait, and where the next one is. Those that are
+// over come last: nothing can be saved there any more.
+func (s *server) conflicting(ctx context.Context, q conflictsQuery) ([]booking.View, string, error) {
+	now := s.Now()
+	list, err := s.Records.Bookings(ctx, q.filter(now), booking.Page{Limit: conflictsPageSize, Cursor: q.Cursor})
+	if err != nil {
+		return nil, "", err
+	}
+	found := list.Items
+	if q.Over {
+		found = slices.DeleteFunc(found, func(b booking.View) bool { return !over(b, now) }) // they stood before these
+	}
+	switch {
+	case list.Next != "":
+		return found, q.Next(list.Next), nil
+	case !q.Past || q.Over:
+		return found, "", nil
+	}
+	q.Over, q.Cursor = true, ""
+	past, next, err := s.conflicting(ctx, q)
+	return append(found, past...), next, err
+}
+
+// over tells whether a booking's time has passed.
+func over(b booking.View, now time.Time) bool { return b.EndsAt != nil && !b.EndsAt.After(now) }
 
 // oneSource tells whether bookings are of one provider, as rules see it: each
 // connection of a generic sender is a world of its own.
@@ -171,8 +203,7 @@ func (s *server) acceptConflicts(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	q := v.Query
-	q.Cursor = ""
+	q := v.Query.first()
 	done, accepted, refused := q.values(), 0, 0
 	for _, a := range answers {
 		switch {

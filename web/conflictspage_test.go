@@ -158,7 +158,7 @@ func TestConflictPages(t *testing.T) {
 	}
 	has(t, "past", w.get(t, browser, "/conflicts?past=1").body, "Person 33")
 	has(t, "accepted", w.get(t, browser, "/conflicts?show=accepted").body, "Person 34", "two rooms &lt;b&gt;bold", "Person 35", "Accepted by the rule of the resource", "Accepted by citra,")
-	has(t, "filtered", w.get(t, browser, "/conflicts?provider=acuity").body, "No conflicts with these filters")
+	has(t, "filtered", w.get(t, browser, "/conflicts?provider=acuity").body, "No conflicts match these filters", "They hide 2 conflicts to come.")
 	for path, want := range map[string]int{"/conflicts?cursor=nonsense": http.StatusUnprocessableEntity, "/conflicts/accept": http.StatusMethodNotAllowed} {
 		if res := w.get(t, browser, path); res.StatusCode != want {
 			t.Errorf("%s gives %d", path, res.StatusCode)
@@ -427,7 +427,7 @@ func TestGroupIsOneConflict(t *testing.T) {
 	page := w.get(t, browser, "/conflicts?provider=calcom")
 	wholesome(t, page, "en")
 	both := id(22).String() + "," + id(36).String()
-	has(t, "page", page.body, "and one more of the same meeting", "Friend &lt;b&gt;", "mailto:friend@example.com", `name="booking" value="`+both+`"`, "Accept all 2 on this page")
+	has(t, "page", page.body, "2 people", "Friend &lt;b&gt;", "mailto:friend@example.com", `name="booking" value="`+both+`"`, "Accept all 2 on this page")
 	if n := strings.Count(page.body, `class="card pair"`); n != 1 {
 		t.Errorf("there are %d cards", n)
 	}

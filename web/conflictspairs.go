@@ -27,6 +27,7 @@ type pair struct {
 	// Accepted is who accepted it; nil for nobody.
 	Accepted *acceptance
 	Chosen   bool
+	Over     bool // its time has passed
 	// Within says that all who hold it are of the same provider, and Rule is where
 	// such could be accepted by rule.
 	Within bool
@@ -51,6 +52,24 @@ type side struct {
 	// Asked is the cancel that was asked for last; nil for none.
 	Asked *effectView
 	With  []side
+	// Whole says that its provider cancels nobody of the meeting alone.
+	Whole bool
+}
+
+// People are all of the meeting who are in the conflict.
+func (s side) People() []side {
+	first := s
+	first.With = nil
+	return append([]side{first}, s.With...)
+}
+
+// CancelWhole is where to ask for the whole meeting to be canceled: "" when that is not
+// possible, or asked for already, whoever of the meeting it was asked for at.
+func (s side) CancelWhole() string {
+	if !s.Whole || slices.ContainsFunc(s.With, func(o side) bool { return o.Cancel == "" }) {
+		return ""
+	}
+	return s.Cancel
 }
 
 // acceptance is who accepted an overlap.
@@ -168,7 +187,7 @@ func (s *server) pairs(ctx context.Context, waiting []booking.View, w conflictsW
 	var out []pair
 	for _, of := range meetings(waiting) {
 		b := of[0]
-		p := pair{Waits: show(b), Note: notes[b.ID], More: max(len(b.ConflictsWith)-maxHolders, 0)}
+		p := pair{Waits: show(b), Note: notes[b.ID], More: max(len(b.ConflictsWith)-maxHolders, 0), Over: over(b, s.Now())}
 		p.Accepted = newAcceptance(p.Note, w.actors, who.language)
 		for _, o := range of[1:] {
 			p.Waits.With = append(p.Waits.With, show(o))
@@ -189,6 +208,10 @@ func (s *server) pairs(ctx context.Context, waiting []booking.View, w conflictsW
 			return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Who, b.Who))
 		})
 		p.Holders = together(holders)
+		p.Waits.Whole = wholly(p.Waits, p.Holders)
+		for i := range p.Holders {
+			p.Holders[i].Whole = wholly(p.Holders[i], []side{p.Waits})
+		}
 		explainSides(b, p.Holders, how, calendar, who.language)
 		if p.Within && len(b.ResourceIDs) == 1 && who.may(access.AcceptOverlaps) {
 			p.Rule = ruleLink(b.ResourceIDs[0])
@@ -196,6 +219,13 @@ func (s *server) pairs(ctx context.Context, waiting []booking.View, w conflictsW
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+// wholly tells whether a side is more than a booking and is only canceled as a whole:
+// others of its meeting stand beside it, or, where seats are short, across from it.
+func wholly(one side, across []side) bool {
+	return booking.CancelsWhole(one.Provider) && (len(one.With) > 0 ||
+		one.SessionID != uuid.Nil && slices.ContainsFunc(across, func(o side) bool { return o.SessionID == one.SessionID }))
 }
 
 // explainSides says of each meeting that holds a place why it does.

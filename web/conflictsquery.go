@@ -24,11 +24,13 @@ type conflictsQuery struct {
 	Provider string
 	Booking  uuid.UUID // only this one
 	Past     bool      // those that are over too
-	Cursor   string
+	// Over begins at those that are over, which follow the others.
+	Over   bool
+	Cursor string
 }
 
 func readConflictsQuery(q url.Values) conflictsQuery {
-	out := conflictsQuery{Show: showOpen, Provider: q.Get("provider"), Past: q.Get("past") != "", Cursor: q.Get("cursor")}
+	out := conflictsQuery{Show: showOpen, Provider: q.Get("provider"), Past: q.Get("past") != "", Over: q.Get("over") != "", Cursor: q.Get("cursor")}
 	if q.Get("show") == showAccepted {
 		out.Show = showAccepted
 	}
@@ -53,6 +55,9 @@ func (q conflictsQuery) values() url.Values {
 	}
 	if q.Past {
 		v.Set("past", "1")
+	}
+	if q.Over {
+		v.Set("over", "1")
 	}
 	if q.Cursor != "" {
 		v.Set("cursor", q.Cursor)
@@ -102,7 +107,9 @@ func (q conflictsQuery) Filtered() bool {
 }
 
 // First is the list from its beginning.
-func (q conflictsQuery) First() string { q.Cursor = ""; return q.Link() }
+func (q conflictsQuery) First() string { return q.first().Link() }
+
+func (q conflictsQuery) first() conflictsQuery { q.Over, q.Cursor = false, ""; return q }
 
 // Next is the list from a cursor on.
 func (q conflictsQuery) Next(cursor string) string { q.Cursor = cursor; return q.Link() }
@@ -113,11 +120,14 @@ func (q conflictsQuery) All() string {
 }
 
 // As is the list of the others.
-func (q conflictsQuery) As(show string) string { q.Show, q.Cursor = show, ""; return q.Link() }
+func (q conflictsQuery) As(show string) string { q = q.first(); q.Show = show; return q.Link() }
 
+// filter is of those that are not over, or of those that have begun.
 func (q conflictsQuery) filter(now time.Time) booking.Filter {
 	f := booking.Filter{Provider: q.Provider, OpenConflicts: q.Show == showOpen, AcceptedOverlaps: q.Show == showAccepted}
-	if !q.Past {
+	if q.Over {
+		f.To = &now
+	} else {
 		f.From = &now
 	}
 	if q.Resource != uuid.Nil {

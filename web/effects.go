@@ -16,6 +16,7 @@ import (
 
 	"slotkeeper/booking"
 	"slotkeeper/booking/access"
+	"slotkeeper/booking/account"
 	"slotkeeper/providers"
 )
 
@@ -43,6 +44,8 @@ type effectsView struct {
 	// whoever is limited to some resources.
 	Told []toldView
 	offer
+	// Undone is the newest cancel, where it failed and the booking stands.
+	Undone     *effectView
 	MaxMessage int
 }
 
@@ -64,10 +67,17 @@ type effectView struct {
 	Withdraw string
 	// Waits says that it is done, and that the provider has not told of it yet.
 	Waits bool
+	// Again is where the account that it failed for is connected again; "" where that
+	// is not the cause, or the viewer may not.
+	Again string
 }
 
+// Actionable tells whether the viewer can have something done about it.
+func (v effectView) Actionable() bool { return v.Retry != "" || v.Withdraw != "" || v.Again != "" }
+
 // effectsOf is what a booking page shows of its effects.
-func (s *server) effectsOf(ctx context.Context, b booking.View, q calendarQuery, names names, may bool) (effectsView, error) {
+func (s *server) effectsOf(ctx context.Context, b booking.View, q calendarQuery, names names, who viewer) (effectsView, error) {
+	may := who.may(access.ActAtProvider)
 	v := effectsView{MaxMessage: booking.MaxMessage}
 	all, err := s.Effects.Effects(ctx, b.ID)
 	if err != nil {
@@ -77,12 +87,39 @@ func (s *server) effectsOf(ctx context.Context, b booking.View, q calendarQuery,
 		return v, err
 	}
 	all = slices.DeleteFunc(all, func(e booking.Effect) bool { return e.Kind != booking.EffectCancel })
-	for _, e := range all {
-		v.Effects = append(v.Effects, newEffectView(e, b, may))
+	v.Undone = newestCancel(b, all, may)
+	if v.Undone != nil && !v.Undone.Bad() {
+		v.Undone = nil
+	}
+	for i, e := range all {
+		one := newEffectView(e, b, may)
+		if i == 0 && v.Undone != nil {
+			if one.Again, err = s.reconnects(ctx, e, who); err != nil {
+				return v, err
+			}
+		}
+		v.Effects = append(v.Effects, one)
 	}
 	keyless, err := s.Effects.KeylessConnections(ctx)
 	v.offer = s.offerOf(b, newestCancel(b, all, may), cancelLink(b.ID, q), keyless, names, may)
 	return v, err
+}
+
+// reconnects is where to connect an account again, of a cancel that failed because the
+// account lets nobody in; "" where that is not why, or the viewer may not.
+func (s *server) reconnects(ctx context.Context, e booking.Effect, who viewer) (string, error) {
+	cause, _ := account.CauseIn(e.Error)
+	keyless := booking.UndoneIn(e.Error) == booking.CannotKeyless
+	if cause != account.CauseCredentials && !keyless || !who.may(access.ManageConnections) {
+		return "", nil
+	}
+	c, err := s.Records.Connection(ctx, e.ConnectionID)
+	if errors.Is(err, booking.ErrNotFound) {
+		return "", nil
+	} else if err != nil {
+		return "", err
+	}
+	return againLink(c), nil
 }
 
 // toldOf are the messages to other systems among effects.
@@ -295,7 +332,7 @@ func (s *server) cancelBooking(c echo.Context) error {
 	switch {
 	case errors.As(err, &unconfirmed):
 		return s.showCancel(c, http.StatusUnprocessableEntity, cancelView{
-			Message: r.Message, Confirm: typed, Errors: map[string]string{"confirm": who.language.n("cancel.unconfirmed", unconfirmed.Affected)},
+			Message: r.Message, Confirm: typed, Errors: map[string]string{"confirm": who.language.unconfirmed(r.Confirm, unconfirmed.Affected)},
 		})
 	case errors.As(err, &invalid):
 		return s.showCancel(c, http.StatusUnprocessableEntity, cancelView{
@@ -309,6 +346,18 @@ func (s *server) cancelBooking(c echo.Context) error {
 	}
 	q := readCalendarQuery(c.QueryParams(), who.zone, s.Now())
 	return c.Redirect(http.StatusSeeOther, bookingLink(id, q)+"#effects")
+}
+
+// unconfirmed says that another number would be canceled than was confirmed, or that
+// none was.
+func (l *language) unconfirmed(confirmed, affected int) string {
+	switch {
+	case affected == 1:
+		return l.t("cancel.alone")
+	case confirmed < 0:
+		return l.n("cancel.unconfirmed.none", affected)
+	}
+	return l.n("cancel.unconfirmed", affected, "Confirmed", confirmed)
 }
 
 // formText is a field with the line ends that a person meant: browsers send two

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -36,6 +37,45 @@ func (s *server) explainHolds(ctx context.Context, e *entry, q calendarQuery, l 
 		}
 	}
 	return nil
+}
+
+// heldMeeting is a meeting that holds what a booking waits for.
+type heldMeeting struct {
+	rival    // the first of those who are in it
+	Provider string
+	People   []rival // all of them; none for one alone
+}
+
+// heldMeetings groups those who hold a place by their meetings.
+func heldMeetings(holders []rival) []heldMeeting {
+	var out []heldMeeting
+	for _, r := range holders {
+		i := slices.IndexFunc(out, func(m heldMeeting) bool { return r.of.SessionID != uuid.Nil && m.of.SessionID == r.of.SessionID })
+		if i < 0 {
+			out = append(out, heldMeeting{rival: r, Provider: r.of.Provider})
+			continue
+		}
+		m := &out[i]
+		if m.People == nil {
+			m.People = []rival{m.rival}
+		}
+		m.People = append(m.People, r)
+		m.Why = cmp.Or(m.Why, r.Why)
+	}
+	return out
+}
+
+// withoutSlot says what became of a booking that holds no slot, and what to do.
+func (l *language) withoutSlot(b booking.View, by []heldMeeting) string {
+	switch {
+	case b.Reason == booking.ReasonCapacityFull:
+		return l.t("booking.conflict.full")
+	case len(by) > 1:
+		return l.t("booking.conflict.several")
+	case len(by) == 1 && len(by[0].People) > 0:
+		return l.n("booking.conflict.group", len(by[0].People))
+	}
+	return l.t("booking.conflict.help")
 }
 
 // held is why a booking holds what another waits for, in a sentence; "" where nothing

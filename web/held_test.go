@@ -29,47 +29,47 @@ func TestWhyHeldIsTold(t *testing.T) {
 	}{
 		"first": {
 			held: came(1, booking.Create, booking.New, early), waits: came(2, booking.Create, booking.New, late),
-			english: "The holder came here first, on 30 Nov 2026, 10:00 WIB; the one that waits came on 30 Nov 2026, 11:00 WIB.",
-			indone:  "Pemegang slot masuk ke sini lebih dulu, 30 Nov 2026, 10.00 WIB; yang menunggu baru masuk 30 Nov 2026, 11.00 WIB.",
+			english: "The holder arrived first, 30 Nov 2026, 10:00 WIB; the waiting booking 30 Nov 2026, 11:00 WIB.",
+			indone:  "Pemegang slot tiba lebih dulu, 30 Nov 2026, 10.00 WIB; yang menunggu 30 Nov 2026, 11.00 WIB.",
 		},
 		"within one minute": {
 			held: came(1, booking.Create, booking.New, early), waits: came(2, booking.Create, booking.New, early-time.Second),
-			english: "Both came here on 30 Nov 2026, 10:00 WIB, the holder just before the one that waits.",
-			indone:  "Keduanya masuk ke sini 30 Nov 2026, 10.00 WIB, pemegang slot sesaat sebelum yang menunggu.",
+			english: "Both arrived 30 Nov 2026, 10:00 WIB; the one holding the slot came first.",
+			indone:  "Keduanya tiba 30 Nov 2026, 10.00 WIB; pemegang slot lebih dulu.",
 		},
 		"within one minute, booked later": {
 			held: came(1, booking.Create, booking.New, early), waits: came(2, booking.Create, booking.New, early-time.Second), bookedLater: true,
-			english: "Both came here on 30 Nov 2026, 10:00 WIB: the holder was booked later", indone: "Keduanya masuk ke sini 30 Nov 2026, 10.00 WIB: pemegang slot dipesan belakangan",
+			english: "Both arrived 30 Nov 2026, 10:00 WIB; the one holding the slot was booked later", indone: "Keduanya tiba 30 Nov 2026, 10.00 WIB; pemegang slot dipesan belakangan",
 		},
 		"booked later": {
 			held: came(1, booking.Create, booking.New, early), waits: came(2, booking.Create, booking.New, late), bookedLater: true,
-			english: "The holder was booked later, but came here first, on 30 Nov 2026, 10:00 WIB; the one that waits came only on 30 Nov 2026, 11:00 WIB.",
-			indone:  "Pemegang slot dipesan belakangan, tetapi masuk ke sini lebih dulu, 30 Nov 2026, 10.00 WIB; yang menunggu baru masuk 30 Nov 2026, 11.00 WIB.",
+			english: "The holder was booked later, but arrived first, 30 Nov 2026, 10:00 WIB; the waiting booking 30 Nov 2026, 11:00 WIB.",
+			indone:  "Pemegang slot dipesan belakangan, tetapi tiba lebih dulu, 30 Nov 2026, 10.00 WIB; yang menunggu 30 Nov 2026, 11.00 WIB.",
 		},
 		"a request": {
 			held: came(1, booking.Create, booking.New, early), waits: came(2, booking.Create, booking.Pending, late),
-			english: "The holder was confirmed first: until 30 Nov 2026, 11:00 WIB the one that waits was only a request", indone: "Pemegang slot dikonfirmasi lebih dulu: sampai 30 Nov 2026, 11.00 WIB",
+			english: "The holder was confirmed first. Until 30 Nov 2026, 11:00 WIB the waiting booking was a request", indone: "Pemegang slot dikonfirmasi lebih dulu. Sampai 30 Nov 2026, 11.00 WIB",
 		},
 		"moved in": {
 			held: came(1, booking.Create, booking.New, early), waits: came(2, booking.Move, booking.Active, late),
-			english: "The holder was here already when the one that waits was moved here, on 30 Nov 2026, 11:00 WIB.", indone: "Pemegang slot sudah ada ketika yang menunggu dipindahkan ke sini, 30 Nov 2026, 11.00 WIB.",
+			english: "The waiting booking was moved here 30 Nov 2026, 11:00 WIB; the holder was here already.", indone: "Yang menunggu dipindahkan ke sini 30 Nov 2026, 11.00 WIB; pemegang slot sudah ada.",
 		},
 		"let in": {
 			held: came(2, booking.Release, booking.Conflicted, late), waits: came(1, booking.Create, booking.New, early),
-			english: "When the slot became free on 30 Nov 2026, 11:00 WIB, the holder was first in line", indone: "Ketika slot kosong, 30 Nov 2026, 11.00 WIB, pemegangnya berada di urutan pertama",
+			english: "The slot became free 30 Nov 2026, 11:00 WIB; the holder was first in line", indone: "Slot kosong 30 Nov 2026, 11.00 WIB; pemegangnya berada di urutan pertama",
 		},
 		"came to a free place": {
 			held: came(2, booking.Create, booking.New, late), waits: came(1, booking.Create, booking.New, early),
-			english: "The holder came on 30 Nov 2026, 11:00 WIB, when nobody held its time", indone: "Pemegang slot masuk 30 Nov 2026, 11.00 WIB, ketika waktunya tidak dipegang siapa pun",
+			english: "The holder arrived 30 Nov 2026, 11:00 WIB, when nobody held its time.", indone: "Pemegang slot tiba 30 Nov 2026, 11.00 WIB, ketika waktunya tidak dipegang siapa pun",
 		},
 		"moved to a free place": {
 			held: came(2, booking.Move, booking.Active, late), waits: came(1, booking.Create, booking.New, early),
-			english: "The holder was moved here on 30 Nov 2026, 11:00 WIB, when nobody else held its time", indone: "Pemegang slot dipindahkan ke sini 30 Nov 2026, 11.00 WIB",
+			english: "The holder was moved here 30 Nov 2026, 11:00 WIB, when nobody else held its time", indone: "Pemegang slot dipindahkan ke sini 30 Nov 2026, 11.00 WIB",
 		},
 		"no seat": {full: true, english: "Every seat is taken, and seats go to those who booked first.", indone: "Semua kursi terisi"},
 		"a group": {
 			held: came(2, booking.Create, booking.New, late), waits: came(1, booking.Create, booking.New, early), group: true,
-			english: "The holder is in a meeting that has this slot", indone: "Pemegang slot ikut dalam pertemuan yang memegang slot ini",
+			english: "The meeting held the slot already", indone: "Pertemuannya sudah memegang slot ini",
 		},
 		"not known": {},
 	}

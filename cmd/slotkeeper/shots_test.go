@@ -74,7 +74,7 @@ func (w *world) answers(b *browser) []photo {
 	return []photo{
 		{name: "alerts-seen", path: "/alerts?done=acknowledged"},
 		{name: "booking-cancel-failed", path: failing},
-		{name: "cancel-unconfirmed", path: group, after: does(group, http.StatusUnprocessableEntity, `form.card .primary`, "#confirm", "7")},
+		{name: "cancel-unconfirmed", path: group, after: does(group, http.StatusUnprocessableEntity, `form.card .danger`, "#confirm", "7")},
 		{name: "connect-refused", path: again, after: does("/connections/new/acuity", http.StatusUnprocessableEntity, `form.card .primary`, "#key", "not-the-key")},
 		{name: "connection-tested", path: "/connections/" + w.works.ID.String(), after: does("", 0, `form[action$="/test"] button`)},
 		{name: "link", path: viewer, after: func(b *browser) {
@@ -104,7 +104,7 @@ func (w *world) losesItsCancel(b *browser) string {
 			continue
 		}
 		b.open("/bookings/"+of.ID+"/cancel-at-provider", http.StatusOK)
-		b.click("form.card .primary")
+		b.click("form.card .danger")
 		waitFor(b.t, "the cancel to fail", func() error {
 			b.open("/bookings/"+of.ID, http.StatusOK)
 			if !eval[bool](b, `document.querySelector("#effects .step.bad") !== null`) {
