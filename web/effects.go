@@ -292,8 +292,12 @@ func (s *server) showCancel(c echo.Context, status int, v cancelView) error {
 	if err != nil {
 		return err
 	}
+	b, err := s.Records.Booking(ctx, id) // with its resources, which the plan does not need
+	if err != nil {
+		return err
+	}
 	q := readCalendarQuery(c.QueryParams(), who.zone, s.Now())
-	v.entry, v.Back, v.Action = newEntry(p.Booking, q, names, who.language), bookingLink(id, q), cancelLink(id, q)
+	v.entry, v.Back, v.Action = newEntry(b, q, names, who.language), bookingLink(id, q), cancelLink(id, q)
 	if from, ok := cameFromConflicts(c.QueryParams()); ok {
 		v.FromConflicts, v.Back, v.Action = true, from.Link(), from.From("/bookings/"+id.String()+"/cancel-at-provider")
 	}
