@@ -159,7 +159,9 @@ func (b *browser) seesWhatBecameOf(told clinic) {
 	b.open("/calendar?date=2026-11-03&zone=Asia/Kathmandu", http.StatusOK)
 	b.click(fmt.Sprintf(`tbody a[href^="/bookings/%s"]`, told.held.ID))
 	b.shows("h1", "Intro Call")
-	b.shows(".facts", "20:45–21:15 UTC+05:45", "priya.raman@mail.example", "sotbT28Keb5YAmXYsNghnx")
+	b.shows(".facts", "20:45–21:15 UTC+05:45", "priya.raman@mail.example")
+	b.must(chromedp.Click(chromedp.CSS(".ids summary")))
+	b.shows(".ids", "sotbT28Keb5YAmXYsNghnx", told.held.ID.String())
 	b.shows(".timeline li", "Booking created", "processed", "Create", "active", "applied")
 
 	b.open("/audit", http.StatusOK)
@@ -179,7 +181,8 @@ func (b *browser) seesWhatBecameOf(told clinic) {
 
 	b.open("/bookings/"+told.conflicted.ID.String(), http.StatusOK)
 	b.click(".trouble li a")
-	b.shows(".facts", "sotbT28Keb5YAmXYsNghnx")
+	b.shows("h1", "Intro Call")
+	b.isAt("/bookings/" + told.held.ID.String())
 }
 
 // seesEveryPageIn opens every page in a language.
