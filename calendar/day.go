@@ -47,6 +47,24 @@ func (d Day) Offset(t time.Time) time.Duration {
 // Covers tells whether an instant is in the day.
 func (d Day) Covers(t time.Time) bool { return !t.Before(d.Start) && t.Before(d.End) }
 
+// Repeated tells whether the clock shows at an instant what it shows at another one too:
+// such a time says nothing without its zone.
+func Repeated(t time.Time) bool {
+	_, here := t.Zone()
+	begins, ends := t.ZoneBounds()
+	if !begins.IsZero() {
+		_, before := begins.Add(-time.Nanosecond).In(t.Location()).Zone()
+		if t.Before(begins.Add(time.Duration(before-here) * time.Second)) {
+			return true
+		}
+	}
+	if ends.IsZero() {
+		return false
+	}
+	_, after := ends.In(t.Location()).Zone()
+	return !t.Before(ends.Add(-time.Duration(here-after) * time.Second))
+}
+
 // Hour is a full hour of a day's clock.
 type Hour struct {
 	At     time.Time

@@ -143,6 +143,37 @@ func TestHours(t *testing.T) {
 	}
 }
 
+// What a clock shows twice is told apart by its zone, and nothing else needs it.
+func TestRepeated(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		zone, at string
+		want     bool
+	}{
+		"before the hour":                {"America/New_York", "2026-11-01T04:59:00Z", false},
+		"the first 01:00":                {"America/New_York", "2026-11-01T05:00:00Z", true},
+		"the first 01:59":                {"America/New_York", "2026-11-01T05:59:00Z", true},
+		"the second 01:00":               {"America/New_York", "2026-11-01T06:00:00Z", true},
+		"the second 01:59":               {"America/New_York", "2026-11-01T06:59:00Z", true},
+		"02:00":                          {"America/New_York", "2026-11-01T07:00:00Z", false},
+		"before the gap":                 {"America/New_York", "2026-03-08T06:59:00Z", false},
+		"after the gap":                  {"America/New_York", "2026-03-08T07:00:00Z", false},
+		"half an hour twice, 01:29":      {"Australia/Lord_Howe", "2026-04-04T14:29:00Z", false},
+		"half an hour twice, 01:30":      {"Australia/Lord_Howe", "2026-04-04T14:30:00Z", true},
+		"half an hour twice, 02:00":      {"Australia/Lord_Howe", "2026-04-04T15:30:00Z", false},
+		"a zone without changes to come": {"Asia/Jakarta", "2026-11-01T05:00:00Z", false},
+		"UTC":                            {"UTC", "2026-11-01T05:00:00Z", false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := calendar.Repeated(instant(t, tt.at).In(zone(t, tt.zone))); got != tt.want {
+				t.Errorf("repeated: %t", got)
+			}
+		})
+	}
+}
+
 func TestWeek(t *testing.T) {
 	t.Parallel()
 	// A Sunday belongs to the week that began the Monday before it.

@@ -63,7 +63,7 @@ type More struct {
 
 // Layout is a day's grid.
 type Layout struct {
-	// AllDay are the entries that take the whole day.
+	// AllDay are the entries that take the whole day or last long.
 	AllDay []int
 	Placed []Placed
 	More   []More
@@ -78,12 +78,15 @@ type Grid struct {
 	// Columns is how many entries may stand side by side; one of them is given
 	// up for "more" when there are others. At least 2.
 	Columns int
+	// Long is how long an entry lasts that is listed apart on each of its days: it would
+	// take the width of all that is beside it. Zero is for none.
+	Long time.Duration
 }
 
 // Place lays out the entries of a day: entries that overlap stand side by side,
 // those of midnight crossers are cut at the day's ends, and those that take the
-// whole day are listed apart so that they do not swamp the grid. The result is
-// in order of time, then of the given order.
+// whole day, or last long, are listed apart so that they do not swamp the grid. The
+// result is in order of time, then of the given order.
 func (g Grid) Place(d Day, spans []Span) Layout {
 	var out Layout
 	var boxes []box
@@ -91,7 +94,7 @@ func (g Grid) Place(d Day, spans []Span) Layout {
 		if !s.Overlaps(d.Start, d.End) {
 			continue
 		}
-		if !s.Start.After(d.Start) && !s.End.Before(d.End) {
+		if !s.Start.After(d.Start) && !s.End.Before(d.End) || g.Long > 0 && s.End.Sub(s.Start) >= g.Long {
 			out.AllDay = append(out.AllDay, i)
 			continue
 		}

@@ -161,6 +161,25 @@ func TestPlaceAllDay(t *testing.T) {
 	}
 }
 
+// What lasts long is apart on each of its days; where nothing is said of it, only what
+// takes the whole day is.
+func TestPlaceLong(t *testing.T) {
+	t.Parallel()
+	d := date(t, "2026-11-30").In(time.UTC)
+	spans := []calendar.Span{
+		{Start: instant(t, "2026-11-29T23:00:00Z"), End: instant(t, "2026-11-30T19:00:00Z")},
+		{Start: instant(t, "2026-11-30T01:00:00Z"), End: instant(t, "2026-11-30T20:59:00Z")},
+		{Start: instant(t, "2026-11-30T23:00:00Z"), End: instant(t, "2026-12-01T23:00:00Z")},
+	}
+	long := calendar.Grid{Least: grid.Least, Columns: grid.Columns, Long: 20 * time.Hour}
+	if l := long.Place(d, spans); !reflect.DeepEqual(l.AllDay, []int{0, 2}) || len(l.Placed) != 1 {
+		t.Errorf("all day %v, placed %q", l.AllDay, show(l))
+	}
+	if l := grid.Place(d, spans); len(l.AllDay) != 0 || len(l.Placed) != 3 {
+		t.Errorf("without it: all day %v, placed %q", l.AllDay, show(l))
+	}
+}
+
 func TestPlaceMore(t *testing.T) {
 	t.Parallel()
 	day := date(t, "2026-11-30").In(time.UTC)

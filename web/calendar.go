@@ -56,7 +56,7 @@ type calendarView struct {
 	Zones     []zoneGroup
 	Statuses  []booking.Status
 	Resource  string // name of the one that is shown
-	ZoneName  string // of the first instant that is shown
+	ZoneName  string // of what is shown: both, where clocks are changed in it
 }
 
 // entry is a booking as the calendar shows it.
@@ -74,6 +74,8 @@ type entry struct {
 	Gone *gone
 	// Others are how many more of the same meeting it stands for.
 	Others int
+	// Open says that its detail is open beside it.
+	Open bool
 	// Anchor has links find it in a list: under the first of its days.
 	Anchor bool
 	// Hours and ZoneName are as they stand under a day.
@@ -119,7 +121,7 @@ func (s *server) calendar(ctx context.Context, q calendarQuery, who viewer) (cal
 	l, days := who.language, q.Days()
 	first := days[0]
 	v := calendarView{
-		Query: q, Heading: heading(q, days, l), ZoneName: zoneName(first.Start),
+		Query: q, Heading: heading(q, days, l), ZoneName: zonesOf(days),
 		Views: calendarViews, Zones: zoneGroups(q.Zone.String()), Statuses: booking.Statuses(),
 		Read: s.Now(), NamesHidden: scopeOf(ctx).HideNames,
 	}
@@ -140,10 +142,12 @@ func (s *server) calendar(ctx context.Context, q calendarQuery, who viewer) (cal
 	if err != nil {
 		return v, err
 	}
-	if v.Stale, err = s.stale(ctx, q, names, who); err != nil {
+	stale, err := s.stale(ctx, q, names, who)
+	if err != nil {
 		return v, err
 	}
-	v.Resources, v.Providers, v.Resource = markStale(names.resources, v.Stale, l), names.providers, names.resource[q.Resource]
+	v.Resources, v.Providers, v.Resource = markStale(names.resources, stale, l), names.providers, names.resource[q.Resource]
+	v.Stale = staleHere(stale, q)
 
 	w := window{query: q, days: days, names: names, language: l}
 	if q.View == viewMonth {
@@ -215,6 +219,9 @@ func (s *server) showBookings(ctx context.Context, v *calendarView, w window) er
 	if len(shown) == 0 && len(left) == 0 {
 		v.Empty = &emptyCalendar{}
 	}
+	if err := s.addRivals(ctx, shown, w.query, w.language); err != nil {
+		return err
+	}
 	if w.query.View != viewAgenda {
 		everything := slices.Concat(shown, left)
 		slices.SortStableFunc(everything, inOrder)
@@ -225,11 +232,12 @@ func (s *server) showBookings(ctx context.Context, v *calendarView, w window) er
 		v.Paper, v.PaperCut = w.agenda(everything[:cut], absences), v.Truncated || cut < len(everything)
 		return nil
 	}
-	if err := s.addRivals(ctx, shown, w.query, w.language); err != nil {
+	if err := s.addOpenHolders(ctx, shown, w); err != nil {
 		return err
 	}
 	everything := slices.Concat(shown, left)
 	slices.SortStableFunc(everything, inOrder)
+	warnOnce(everything)
 	v.Agenda, err = s.sayToday(ctx, w, w.agenda(everything, absences), more)
 	return err
 }
@@ -243,6 +251,28 @@ func (w window) entries(all []booking.View) []entry {
 		}
 	}
 	return out
+}
+
+// contested tells whether the booking waits for a place and somebody has to decide.
+func (e entry) contested() bool {
+	return e.Status == booking.Conflicted && !e.OverlapAccepted && e.Gone == nil
+}
+
+// Lead is what a booking is looked for by where there is little room: who comes, or what
+// for where that is several people or nobody known. Then is the other one.
+func (e entry) Lead() string {
+	if e.Who == "" || e.Others > 0 {
+		return e.Name
+	}
+	return e.Who
+}
+
+// Then is what there is to say beside Lead; "" for nothing.
+func (e entry) Then() string {
+	if e.Who == "" || e.Others > 0 {
+		return e.Who
+	}
+	return e.Name
 }
 
 // inOrder is the order of a day: by time, then by resource, then by title, so that a
@@ -337,7 +367,7 @@ func (w window) agendaDay(d calendar.Day) agendaDay {
 func spans(shown []entry) []calendar.Span {
 	out := make([]calendar.Span, len(shown))
 	for i, e := range shown {
-		out[i] = calendar.Span{Start: e.From, End: e.To, First: e.Status == booking.Conflicted && e.Gone == nil, Last: e.Gone != nil}
+		out[i] = calendar.Span{Start: e.From, End: e.To, First: e.contested(), Last: e.Gone != nil}
 	}
 	return out
 }

@@ -61,7 +61,7 @@ func TestCalendarShowsTheViewersHours(t *testing.T) {
 			"2026-10-25T02:30:00+02:00", "2026-10-25T02:15:00+01:00", "zone=Europe/Berlin&date=2026-10-25", "en", []string{"02:30 CEST–02:15 CET"},
 		},
 		"a zone that does not exist": {
-			"2026-11-30T07:00:00Z", "2026-11-30T07:30:00Z", "zone=Mars/Base", "en", []string{"There is no time zone Mars/Base", "14:00–14:30"},
+			"2026-11-30T07:00:00Z", "2026-11-30T07:30:00Z", "zone=Mars/Base", "en", []string{"There is no time zone “Mars/Base”. Times are shown in yours, Asia/Jakarta.", "14:00–14:30"},
 		},
 		"a date that does not exist": {
 			"2026-11-30T07:00:00Z", "2026-11-30T07:30:00Z", "date=2026-02-30", "en", []string{"2026-02-30 is not a date", "14:00–14:30"},

@@ -1,8 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -24,7 +27,65 @@ type bookingDetail struct {
 	// that the viewer may.
 	Conflict string
 	Decides  bool
-	Missing  bool // there is no such booking, or not for the viewer
+	// Group is how many people are in the meeting that holds the slot, and Waits who
+	// waits for it.
+	Group   int
+	Waits   string
+	Missing bool // there is no such booking, or not for the viewer
+}
+
+// holding is a meeting that holds what a booking waits for, with everybody in it.
+type holding struct {
+	rival          // one of those in it
+	People []rival // all of them
+}
+
+// Meetings are those that hold what the booking waits for, each once.
+func (e entry) Meetings() []holding {
+	var out []holding
+	for _, r := range e.Holders {
+		at := slices.IndexFunc(out, func(h holding) bool { return h.of.SessionID != uuid.Nil && h.of.SessionID == r.of.SessionID })
+		if at < 0 {
+			at = len(out)
+			out = append(out, holding{rival: r})
+		}
+		h := &out[at]
+		h.Why = cmp.Or(h.Why, r.Why)
+		r.Why = "" // it is the meeting's
+		h.People = append(h.People, r)
+	}
+	return out
+}
+
+// groupOf is how many people are in the meeting that holds the slot: canceling one of
+// several frees nothing. It is 1 where it does, as of a group whose seats are all taken.
+func (d *bookingDetail) groupOf() int {
+	elsewhere := func(r rival) bool { return r.of.SessionID != d.SessionID }
+	if slices.ContainsFunc(d.Rivals, elsewhere) {
+		n := 1
+		for _, f := range d.Fellows {
+			if f.Status == booking.Active {
+				n++
+			}
+		}
+		return n
+	}
+	if all := d.Meetings(); len(all) == 1 && elsewhere(all[0].rival) {
+		return len(all[0].People)
+	}
+	return 1
+}
+
+// waits names whoever waits for the slot.
+func (d *bookingDetail) waits(l *language) string {
+	if len(d.Rivals) == 0 {
+		return cmp.Or(d.Who, l.t("booking.somebody"))
+	}
+	names := make([]string, len(d.Rivals))
+	for i, r := range d.Rivals {
+		names[i] = cmp.Or(r.Who, l.t("booking.somebody"))
+	}
+	return strings.Join(names, ", ")
 }
 
 // maxFellows is how many of those in the same meeting are named.
@@ -61,8 +122,11 @@ func (s *server) detail(ctx context.Context, w window, who viewer) (*bookingDeta
 	if b.Capacity != nil && *b.Capacity > 1 {
 		d.Seats = b.Capacity
 	}
-	d.Fellows, err = s.fellows(ctx, b, w)
-	return d, err
+	if d.Fellows, err = s.fellows(ctx, b, w); err != nil {
+		return nil, err
+	}
+	d.Group, d.Waits = d.groupOf(), d.waits(w.language)
+	return d, nil
 }
 
 // fellows are the others of a booking's meeting.

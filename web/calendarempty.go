@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -15,6 +16,8 @@ type emptyCalendar struct {
 	NoConnections bool
 	Hidden        int // by filters, in the period that is shown
 	Next          *nextBooking
+	Last          *nextBooking // of all there are, where there is no next one
+	Today         bool         // today is in the period
 }
 
 type nextBooking struct {
@@ -35,8 +38,9 @@ func (s *server) explainEmpty(ctx context.Context, w window) (*emptyCalendar, er
 	if w.names.connections == 0 {
 		return &emptyCalendar{NoConnections: true}, nil
 	}
-	out := &emptyCalendar{}
 	from, to := w.headed()
+	now := s.Now()
+	out := &emptyCalendar{Today: !now.Before(from) && now.Before(to)}
 	counts, _, err := s.Records.ByDay(ctx, booking.Filter{}, []booking.Period{{From: from, To: to}}, 0)
 	if err != nil {
 		return nil, err
@@ -47,10 +51,26 @@ func (s *server) explainEmpty(ctx context.Context, w window) (*emptyCalendar, er
 	f := w.query.filter()
 	f.From, f.Statuses = &to, texts(w.query.Statuses)
 	next, err := s.Records.Bookings(ctx, f, booking.Page{Limit: 1})
-	if err != nil || len(next.Items) == 0 || next.Items[0].StartsAt == nil {
-		return out, err
+	if err != nil {
+		return nil, err
 	}
-	on := calendar.DateOf(*next.Items[0].StartsAt, w.query.Zone)
-	out.Next = &nextBooking{Label: w.language.dates.day(on), Link: w.query.Around(on)}
+	if len(next.Items) > 0 && next.Items[0].StartsAt != nil {
+		out.Next = w.around(*next.Items[0].StartsAt)
+		return out, nil
+	}
+	f.From = nil
+	last, err := s.Records.BookingBefore(ctx, f, from)
+	switch {
+	case err == nil && last.StartsAt != nil:
+		out.Last = w.around(*last.StartsAt)
+	case err != nil && !errors.Is(err, booking.ErrNotFound):
+		return nil, err
+	}
 	return out, nil
+}
+
+// around is the way to the period of an instant.
+func (w window) around(at time.Time) *nextBooking {
+	on := calendar.DateOf(at, w.query.Zone)
+	return &nextBooking{Label: w.language.dates.day(on), Link: w.query.Around(on)}
 }

@@ -25,6 +25,8 @@ type gridView struct {
 	Unshown int
 	// Many says that the columns are more than are seen at once.
 	Many bool
+	// Beyond are the columns with a conflict that are seen only by scrolling.
+	Beyond []gridColumn
 	// Abreast is how many bookings stand side by side where most do.
 	Abreast int
 
@@ -43,8 +45,9 @@ type gridColumn struct {
 	Own      bool
 	OfOne    bool // one resource's
 	Link     string
+	Anchor   string   // where a link within the page finds it; "" of a day
 	Stale    []string // what is known to be missing here
-	AllDay   []entry
+	AllDay   []gridEntry
 	Off      bool      // all day, of one resource
 	Bands    []band    // unavailable times in the grid
 	Absences []absence // and those on top of the day
@@ -62,7 +65,7 @@ type hourLabel struct {
 
 type gridEntry struct {
 	entry
-	Begin string // of Hours, what is within the day: first the beginning
+	Begin string // of Hours, what is within the day: first the beginning; "" of all day
 	Rest  string // and this where there is room
 	Class string
 }
@@ -78,6 +81,10 @@ const (
 	earliest = 8 * time.Hour
 	latest   = 18 * time.Hour
 )
+
+// nearlyADay is how long a booking lasts that stands on top of its days: in the grid it
+// would take half the width of all that is booked beside it.
+const nearlyADay = 20 * time.Hour
 
 // scale is how much height an hour has. The usual one lets no booking be shorter than
 // half an hour: where there are such, an hour is higher, so that each is drawn as long
@@ -120,6 +127,13 @@ func newGridView(w window, shown []entry, blocks []booking.BlockView, stale []st
 		plan = w.dayColumns(shown)
 	}
 	g.Many = w.query.View == viewResources && len(plan) > seenAtOnce
+	if g.Many {
+		for _, c := range plan[seenAtOnce:] {
+			if slices.ContainsFunc(c.entries, entry.contested) {
+				g.Beyond = append(g.Beyond, c.gridColumn)
+			}
+		}
+	}
 	g.place(w, plan, columns)
 	for i := range g.Columns {
 		g.finish(w, &g.Columns[i], now)
@@ -157,7 +171,7 @@ func resourceColumnsOf(w window, shown []entry, blocks []booking.BlockView, stal
 			return
 		}
 		c := gridColumn{
-			Day: w.days[0], Label: name, Short: name, OfOne: true,
+			Day: w.days[0], Label: name, Short: name, OfOne: true, Anchor: "r-" + id.String(),
 			Link: w.query.with(func(q *calendarQuery) { q.View, q.Resource = viewWeek, id }),
 		}
 		for _, a := range stale {
@@ -197,12 +211,13 @@ func (w window) oncePerMeeting(shown []entry) []entry {
 	type key struct {
 		session uuid.UUID
 		status  booking.Status
+		settled bool
 		at      int64
 	}
 	out := make([]entry, 0, len(shown))
 	first := map[key]int{}
 	for _, e := range shown {
-		k := key{e.SessionID, e.Status, e.From.UnixNano()}
+		k := key{e.SessionID, e.Status, e.OverlapAccepted, e.From.UnixNano()}
 		i, known := first[k]
 		if !known || e.SessionID == uuid.Nil || (e.Gone == nil) != (out[i].Gone == nil) {
 			first[k] = len(out)
@@ -210,6 +225,9 @@ func (w window) oncePerMeeting(shown []entry) []entry {
 			continue
 		}
 		out[i].Others++
+		if len(out[i].Rivals) == 0 {
+			out[i].Rivals = e.Rivals
+		}
 	}
 	for i := range out {
 		if n := out[i].Others; n > 0 {
@@ -235,7 +253,11 @@ func (g *gridView) place(w window, plan []columnPlan, columns int) {
 	g.Class = gridHeight(g.to - g.from)
 	for i, c := range plan {
 		for _, n := range layouts[i].AllDay {
-			c.AllDay = append(c.AllDay, w.under(c.entries[n], c.Day))
+			e := gridEntry{entry: w.under(c.entries[n], c.Day)}
+			if e.From.After(c.Start) || e.To.Before(c.End) {
+				e.Begin, e.Rest = w.part(e.From, e.To, c.Day)
+			}
+			c.AllDay = append(c.AllDay, e)
 		}
 		for _, p := range layouts[i].Placed {
 			g.Abreast = max(g.Abreast, p.Columns)
@@ -260,7 +282,7 @@ func (g *gridView) layouts(plan []columnPlan, columns int) []calendar.Layout {
 		g.Scale = s.class
 		fits := true
 		for i, c := range plan {
-			out[i] = calendar.Grid{Least: s.least, Columns: columns}.Place(c.Day, spans(c.entries))
+			out[i] = calendar.Grid{Least: s.least, Columns: columns, Long: nearlyADay}.Place(c.Day, spans(c.entries))
 			fits = fits && !slices.ContainsFunc(out[i].Placed, func(p calendar.Placed) bool {
 				e := c.entries[p.Index]
 				return p.Height < s.least || n == 0 && e.To.Sub(e.From) < s.least
@@ -275,9 +297,14 @@ func (g *gridView) layouts(plan []columnPlan, columns int) []calendar.Layout {
 
 func gridHeight(d time.Duration) string { return "h" + strconv.Itoa(step(d)) }
 
-// under is an entry as it stands under a day: its detail opens beside the grid.
+// under is an entry as it stands under a day: its detail opens beside the grid, and its
+// hours stand alone, without a column that says their zone.
 func (w window) under(e entry, d calendar.Day) entry {
 	e.Hours = w.language.dates.hours(e.From, e.To, d.Date)
+	if zoneName(e.From) == zoneName(e.To) && zonesMatter(e.From, e.To) {
+		e.Hours += " " + e.ZoneName
+	}
+	e.Open = e.ID == w.query.Open
 	e.Link = w.query.Detail(e.ID)
 	return e
 }

@@ -15,6 +15,7 @@ import (
 type gone struct {
 	Link  string // the calendar there, with its detail open
 	Label string // when it is now
+	Short string // when it begins there, as short as it can be told from here
 }
 
 // left are the former places of bookings that were moved, in the window: those that
@@ -51,7 +52,7 @@ func (s *server) left(ctx context.Context, w window, f booking.Filter, all []boo
 		e := newEntry(b, w.query, w.names, w.language)
 		e.Gone = &gone{Link: w.query.with(func(q *calendarQuery) {
 			q.Date, q.Open = calendar.DateOf(*b.StartsAt, q.Zone), b.ID
-		}) + "#detail", Label: w.nowAt(b, from)}
+		}) + "#detail", Label: w.nowAt(b, from), Short: w.nowBegins(b, from)}
 		e.ResourceIDs, e.Resource = resources, w.names.of(resources)
 		e.From, e.To = from.In(w.query.Zone), to.In(w.query.Zone)
 		e.ZoneName = zoneName(e.From)
@@ -88,4 +89,18 @@ func (w window) nowAt(b booking.View, before time.Time) string {
 		return d.hours(from, to, on)
 	}
 	return d.shortDay(on) + ", " + d.hours(from, to, on)
+}
+
+// nowBegins is when a booking begins now: with the weekday where that says which day of
+// those that are shown it is, else with the date.
+func (w window) nowBegins(b booking.View, before time.Time) string {
+	at := b.StartsAt.In(w.query.Zone)
+	d, on := w.language.dates, calendar.DateOf(at, w.query.Zone)
+	switch {
+	case on == calendar.DateOf(before, w.query.Zone):
+		return d.time(at)
+	case len(w.days) <= 7 && slices.ContainsFunc(w.days, func(shown calendar.Day) bool { return shown.Date == on }):
+		return d.shortWeekdays[on.Weekday()] + " " + d.time(at)
+	}
+	return d.shortDay(on) + " " + d.time(at)
 }

@@ -24,7 +24,8 @@ type weekdayName struct{ Short, Long string }
 type monthDay struct {
 	calendar.Day
 	Label string
-	Other bool // of another month
+	Short string // on a narrow screen, where there is one line for it
+	Other bool   // of another month
 	Today bool
 	Link  string // the day
 	List  string // the day as a list
@@ -89,7 +90,7 @@ func newMonthView(w window, counts []booking.DayCount, first [][]booking.DayPlac
 	off := calendar.ByDay(w.days, absenceSpans(blocks))
 	for i, d := range w.days {
 		day := monthDay{
-			Day: d, Label: w.language.dates.day(d.Date), Other: !w.named(d), Today: d.Date == w.query.today,
+			Day: d, Label: w.language.dates.day(d.Date), Short: w.language.dates.shortDay(d.Date), Other: !w.named(d), Today: d.Date == w.query.today,
 			Link: w.query.On(viewDay, d.Date), List: w.query.On(viewAgenda, d.Date),
 		}
 		for _, b := range first[i] {

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"strings"
 	"time"
 
 	"slotkeeper/calendar"
@@ -12,15 +11,23 @@ import (
 // words.
 func (w window) part(from, to time.Time, on calendar.Day) (begin, rest string) {
 	l, before, after := w.language, from.Before(on.Start), to.After(on.End)
+	clock := l.dates.time
+	if zonesMatter(from, to) {
+		clock = func(t time.Time) string { return l.dates.time(t) + " " + zoneName(t) }
+	}
 	switch {
 	case !from.After(on.Start) && !to.Before(on.End):
 		return l.t("calendar.allday"), ""
 	case before:
-		return l.t("calendar.part.until", "Time", l.dates.time(to)), ""
+		return l.t("calendar.part.until", "Time", clock(to)), ""
 	case after:
-		return l.t("calendar.part.from", "Time", l.dates.time(from)), ""
+		return l.t("calendar.part.from", "Time", clock(from)), ""
 	}
-	whole := l.dates.hours(from, to, calendar.DateOf(from, from.Location()))
-	begin = l.dates.time(from)
-	return begin, strings.TrimPrefix(whole, begin)
+	return clock(from), "–" + clock(to)
+}
+
+// zonesMatter tells whether the times of a booking say nothing without their zones: the
+// clock is changed in between, or shows one of them twice.
+func zonesMatter(from, to time.Time) bool {
+	return zoneName(from) != zoneName(to) || calendar.Repeated(from) || calendar.Repeated(to)
 }

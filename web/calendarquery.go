@@ -127,7 +127,7 @@ func cameFromCalendar(query string, own *time.Location, now time.Time) string {
 // comesFrom is what a booking's page needs to lead back here: "" where the plain
 // calendar is shown.
 func (q calendarQuery) comesFrom() string {
-	if q.View == viewAgenda && q.Span == agendaDays && q.Date == q.today && !q.Filtered() && !q.Foreign() {
+	if q.View == viewAgenda && q.Span == agendaDays && q.Date == q.today && !q.Filtered() && q.defaultStatuses() && !q.Foreign() {
 		return ""
 	}
 	q.Open = uuid.Nil
@@ -202,12 +202,24 @@ func (q calendarQuery) defaultStatuses() bool {
 }
 
 // Filtered tells whether something is hidden that is not hidden by default.
-func (q calendarQuery) Filtered() bool { return q.Filters() > 0 || q.Text != "" }
+func (q calendarQuery) Filtered() bool { return q.Filters() > 0 }
 
-// Filters is how many filters are set, the search apart.
+// CanceledToo tells whether canceled bookings are shown beside all others: that filters
+// nothing away.
+func (q calendarQuery) CanceledToo() bool { return len(q.Statuses) == len(booking.Statuses()) }
+
+// HidesStates tells whether bookings are hidden for their state that are shown by default.
+func (q calendarQuery) HidesStates() bool { return !q.defaultStatuses() && !q.CanceledToo() }
+
+// CanceledHidden is the same calendar without canceled bookings.
+func (q calendarQuery) CanceledHidden() string {
+	return q.with(func(q *calendarQuery) { q.Statuses = shownByDefault })
+}
+
+// Filters is how many filters are set, the search among them.
 func (q calendarQuery) Filters() int {
 	n := 0
-	for _, set := range []bool{q.Resource != uuid.Nil, q.Provider != "", !q.defaultStatuses()} {
+	for _, set := range []bool{q.Text != "", q.Resource != uuid.Nil, q.Provider != "", q.HidesStates()} {
 		if set {
 			n++
 		}

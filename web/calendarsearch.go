@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/google/uuid"
+
 	"slotkeeper/booking"
 	"slotkeeper/calendar"
 )
@@ -19,6 +21,8 @@ type searchView struct {
 	Audit   string // where everything that ever happened is searched
 	// States shows bookings in every state; "" when that is done.
 	States string
+	// Nowhere says that the text is in no booking at all, whatever its time and state.
+	Nowhere bool
 }
 
 // hiddenMatches are bookings that fit, in a state that is not shown.
@@ -72,6 +76,7 @@ func (s *server) search(ctx context.Context, w window) (*searchView, error) {
 			break
 		}
 	}
+	out.Nowhere = len(counts) == 0 && out.Earlier == nil && out.Later == nil && q.Resource == uuid.Nil && q.Provider == ""
 	return out, nil
 }
 

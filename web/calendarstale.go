@@ -27,7 +27,8 @@ type staleAccount struct {
 	Link  string
 	Again string
 
-	ids []uuid.UUID
+	ids   []uuid.UUID
+	since *time.Time // nil where it is not known
 }
 
 type staleResource struct {
@@ -53,7 +54,7 @@ func (s *server) stale(ctx context.Context, q calendarQuery, names names, who vi
 			return nil, err
 		}
 		d := downOf(c, s.Now(), who)
-		a := staleAccount{Text: staleText(c, q, who.language), Name: d.Name, Provider: d.Provider, State: d.State, OnlyHook: d.OnlyHook, Link: d.Link, Again: d.Again}
+		a := staleAccount{Text: staleText(c, q, who.language), Name: d.Name, Provider: d.Provider, State: d.State, OnlyHook: d.OnlyHook, Link: d.Link, Again: d.Again, since: c.DownSince()}
 		for _, r := range names.known {
 			if slices.Contains(booked, r.ID) || tellsOf(names.accounts, c, r) {
 				a.ids = append(a.ids, r.ID)
@@ -63,6 +64,28 @@ func (s *server) stale(ctx context.Context, q calendarQuery, names names, who vi
 		out = append(out, a)
 	}
 	return out, nil
+}
+
+// staleHere are those of them that what is shown may lack something of: not where a
+// filter leaves the account out, nor on days that were over before it went down.
+func staleHere(all []staleAccount, q calendarQuery) []staleAccount {
+	days := q.Days()
+	ends := days[len(days)-1].End
+	var out []staleAccount
+	for _, a := range all {
+		if q.Provider != "" && a.Provider != q.Provider || a.since != nil && !a.since.Before(ends) {
+			continue
+		}
+		if q.Resource != uuid.Nil && len(a.ids) > 0 {
+			at := slices.Index(a.ids, q.Resource)
+			if at < 0 {
+				continue
+			}
+			a.Resources = a.Resources[at : at+1]
+		}
+		out = append(out, a)
+	}
+	return out
 }
 
 func staleText(c providers.Connection, q calendarQuery, l *language) string {

@@ -168,7 +168,7 @@ func TestFormerPlaces(t *testing.T) {
 	for _, view := range []string{"day", "week", "resources"} {
 		res := w.get(t, browser, "/calendar?view="+view)
 		marks := shows(t, res, "former")
-		for _, want := range []string{"Rani Wijaya moved to 14:00–14:45", "Siti Rahma moved to 09:15–09:45"} {
+		for _, want := range []string{"→ 14:00 moved to 14:00 Rani Wijaya 10:00–11:00", "→ 09:15 moved to 09:15 Siti Rahma 09:00–09:30"} {
 			if !slices.Contains(marks, want) {
 				t.Errorf("%s: %q, want %q", view, marks, want)
 			}
@@ -218,7 +218,7 @@ func TestStaleResources(t *testing.T) {
 		t.Errorf("over the columns: %q", heads)
 	}
 	res := w.get(t, browser, "/calendar?view=day&date=2028-01-01")
-	if empty := shows(t, res, "empty"); len(empty) != 1 || !strings.Contains(empty[0], "That is as far as is known: from the account above not everything arrives at present.") {
+	if empty := shows(t, res, "empty"); len(empty) != 1 || !strings.Contains(empty[0], "This may be incomplete: bookings from the account above are not all arriving.") {
 		t.Errorf("empty: %q", empty)
 	}
 	if stale := shows(t, res, "stale"); len(stale) != 1 {
@@ -362,7 +362,7 @@ func TestSearchGoesOn(t *testing.T) {
 		body := section(t, w.get(t, browser, "/calendar?q=lena&view="+view).body, `<section class="empty"`, "</section>")
 		has(t, view, body, "Nothing in this period has “lena” in it", "1 canceled booking fits", "Monday, 15 March 2027", "Monday, 4 May 2026 (canceled)",
 			"q=lena&amp;range=all&amp;show=all")
-		links := regexp.MustCompile(`href="(/calendar[^"]*)"`).FindAllStringSubmatch(body, -1)
+		links := regexp.MustCompile(`<li>[^<]*<a href="(/calendar[^"]*)"`).FindAllStringSubmatch(body, -1)
 		if len(links) != 3 {
 			t.Fatalf("%s: there are %d links in %s", view, len(links), body)
 		}

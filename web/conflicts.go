@@ -20,8 +20,6 @@ const maxConflicts = 20
 // was booked into what it holds.
 type rival struct {
 	Name  string
-	Title string
-	Who   string
 	Link  string
 	Hours string // with the day where that is another
 	From  time.Time
@@ -32,12 +30,16 @@ type rival struct {
 	Why string
 	// Conflict is where one that waits stands beside whom it waits for.
 	Conflict string
+	// Who is in it, and what it is about, apart.
+	Who      string
+	Title    string
+	Provider string
 
 	of booking.View
 }
 
 func newRival(b booking.View, name string, at booking.View, q calendarQuery, l *language) rival {
-	r := rival{Name: name, Title: nameOf(b, l), Who: l.whoIs(b.Invitee), Link: bookingLink(b.ID, q), Phone: b.Invitee.Phone, Email: reachable(b.Invitee).Email, of: b}
+	r := rival{Name: name, Link: bookingLink(b.ID, q), Phone: b.Invitee.Phone, Email: reachable(b.Invitee).Email, Who: l.whoIs(b.Invitee), Title: nameOf(b, l), Provider: b.Provider, of: b}
 	if b.Status == booking.Conflicted {
 		r.Conflict = conflictLink(b)
 	}
@@ -155,6 +157,44 @@ func (s *server) newestFirst(ctx context.Context, list []entry) error {
 	}
 	slices.SortStableFunc(list, func(a, b entry) int { return notes[b.ID].Since.Compare(notes[a.ID].Since) })
 	return nil
+}
+
+// addOpenHolders says of bookings that wait, and that somebody has to decide about, who
+// has their place.
+func (s *server) addOpenHolders(ctx context.Context, list []entry, w window) error {
+	var at []int
+	var open []entry
+	for i, e := range list {
+		if e.contested() {
+			at, open = append(at, i), append(open, e)
+		}
+	}
+	if err := s.addHolders(ctx, open, w.query, w.language); err != nil {
+		return err
+	}
+	for n, i := range at {
+		list[i] = open[n]
+	}
+	return nil
+}
+
+// warnOnce leaves a warning at the first of those who are in one meeting.
+func warnOnce(list []entry) {
+	type warning struct{ session, rival uuid.UUID }
+	told := map[warning]bool{}
+	for i, e := range list {
+		if e.SessionID == uuid.Nil || len(e.Rivals) == 0 {
+			continue
+		}
+		list[i].Rivals = slices.DeleteFunc(slices.Clone(e.Rivals), func(r rival) bool {
+			w := warning{e.SessionID, r.of.ID}
+			if told[w] {
+				return true
+			}
+			told[w] = true
+			return false
+		})
+	}
 }
 
 // addHolders says of bookings without a place who has it.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/number"
 
 	"slotkeeper/booking"
+	"slotkeeper/calendar"
 )
 
 //go:embed locales/*.toml
@@ -173,6 +174,15 @@ func (l *language) wait(d time.Duration) string {
 		return l.n("wait.seconds", (seconds+9)/10*10)
 	}
 	return l.n("wait.minutes", int((d+time.Minute-1)/time.Minute))
+}
+
+// zonesOf names the zone of a period: both, where clocks are changed in it.
+func zonesOf(days []calendar.Day) string {
+	first, last := zoneName(days[0].Start), zoneName(days[len(days)-1].End.Add(-time.Nanosecond))
+	if first == last {
+		return first
+	}
+	return first + "/" + last
 }
 
 // zoneName is the zone's abbreviation at an instant, or its distance from UTC

@@ -132,7 +132,7 @@ func (b *browser) seesEveryView() {
 		b.t.Errorf("in the night of 25 hours there are %d bookings, want 2", n)
 	}
 	b.open("/calendar?view=week&"+onMonday, http.StatusOK)
-	b.shows(".calendar", "Visit g-", "5 people", "moved to Tue 8 Dec, 14:00", "Visit b-")
+	b.shows(".calendar", "Visit g-", "5 people", "moved to Tue 14:00", "Visit b-")
 	b.open("/calendar?view=resources&"+onMonday, http.StatusOK)
 	b.shows(".grid", "Room 0", "Room 5", "Hall")
 	b.open("/calendar?view=month&"+onMonday, http.StatusOK)
@@ -165,7 +165,7 @@ func (b *browser) readsADayOnAPhone(d *desk) {
 	}
 	const nameless = `[...document.querySelectorAll(".entry:not(.more)")].filter(e => {
 		const box = e.getBoundingClientRect();
-		return ![...e.querySelectorAll(".entry-who, .entry-name")].some(n => {
+		return ![...e.querySelectorAll(".entry-name")].some(n => {
 			const r = n.getBoundingClientRect();
 			return r.width >= 20 && r.height >= 8 && r.top >= box.top && r.bottom <= box.bottom + 1 && r.left >= box.left && r.right <= box.right + 1;
 		});
@@ -187,7 +187,7 @@ func (b *browser) readsADayOnAPhone(d *desk) {
 	}
 	b.open("/calendar?view=day&date=2027-01-04&zone=UTC", http.StatusOK)
 	const narrow = `document.querySelector(".entry[class*='-5']")`
-	const cut = narrow + `.querySelector(".entry-who").scrollWidth > ` + narrow + `.querySelector(".entry-who").clientWidth`
+	const cut = narrow + `.querySelector(".entry-name").scrollWidth > ` + narrow + `.querySelector(".entry-name").clientWidth`
 	if !eval[bool](b, cut) {
 		b.t.Fatal("nothing is too long for its place")
 	}

@@ -34,12 +34,20 @@
   const address = () => location.pathname + location.search;
   let opener = null;
   let shown = address();
+  // Marks the booking whose detail is open.
+  const mark = (href) => {
+    for (const a of region.querySelectorAll("a[data-detail]")) {
+      if (a.getAttribute("href") === href) a.setAttribute("aria-current", "true");
+      else a.removeAttribute("aria-current");
+    }
+  };
   const close = () => {
     const open = detail();
     if (!open) return;
     history.replaceState(null, "", open.querySelector("[data-key=close]").href);
     shown = address();
     open.remove();
+    mark(null);
     const back = opener && [...region.querySelectorAll("a[data-detail]")].find((a) => a.getAttribute("href") === opener);
     (back || calendar.querySelector("h1 a, .segments a"))?.focus({ preventScroll: true });
     opener = null;
@@ -54,6 +62,7 @@
     }
     if (!found) return location.assign(link.href);
     if (region.contains(link)) opener = link.getAttribute("href");
+    mark(link.getAttribute("href"));
     detail()?.remove();
     region.before(document.adoptNode(found));
     history[history.state?.detail ? "replaceState" : "pushState"]({ detail: true }, "", link.href.replace(/#.*/, ""));
@@ -188,7 +197,7 @@
   };
   const keys = {
     t: "today", p: "previous", k: "previous", n: "next", j: "next", a: "agenda", d: "day", w: "week", m: "month", r: "resources",
-    "/": () => document.getElementById("q").focus(), f: () => focusOn("resource"), z: () => focusOn("zone"), "?": help,
+    "/": () => focusOn("q"), f: () => focusOn("resource"), z: () => focusOn("zone"), "?": help,
   };
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
