@@ -91,15 +91,16 @@ func (w window) nowAt(b booking.View, before time.Time) string {
 	return d.shortDay(on) + ", " + d.hours(from, to, on)
 }
 
-// nowBegins is when a booking begins now: with the weekday where that says which day of
-// those that are shown it is, else with the date.
+// nowBegins is when a booking begins now: with the weekday where that says which day it
+// is, as one of a week that is shown or of the six to come, else with the date.
 func (w window) nowBegins(b booking.View, before time.Time) string {
 	at := b.StartsAt.In(w.query.Zone)
-	d, on := w.language.dates, calendar.DateOf(at, w.query.Zone)
+	d, on, was := w.language.dates, calendar.DateOf(at, w.query.Zone), calendar.DateOf(before, w.query.Zone)
+	inWeek := len(w.days) <= 7 && slices.ContainsFunc(w.days, func(shown calendar.Day) bool { return shown.Date == on })
 	switch {
-	case on == calendar.DateOf(before, w.query.Zone):
+	case on == was:
 		return d.time(at)
-	case len(w.days) <= 7 && slices.ContainsFunc(w.days, func(shown calendar.Day) bool { return shown.Date == on }):
+	case inWeek, on.Compare(was) > 0 && on.Compare(was.AddDays(7)) < 0:
 		return d.shortWeekdays[on.Weekday()] + " " + d.time(at)
 	}
 	return d.shortDay(on) + " " + d.time(at)
