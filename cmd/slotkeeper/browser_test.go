@@ -117,7 +117,7 @@ func (b *browser) unfoldsConflicts() {
 // seesTheRightHour looks for a booking at 15:00 UTC in the server's zone, then in
 // one that is three quarters of an hour off, chosen in the page.
 func (b *browser) seesTheRightHour(held bookingItem) {
-	entry := fmt.Sprintf(`tbody tr:has(a[href^="/bookings/%s"])`, held.ID)
+	entry := fmt.Sprintf(`tbody tr:has(.what > a[href^="/bookings/%s"])`, held.ID)
 	b.open("/calendar?date=2026-11-03", http.StatusOK)
 	b.shows(entry, "10:00–10:30", "EST", "Priya Raman", "Cal.com")
 	b.shows(entry+" time", "10:00–10:30")
