@@ -71,8 +71,9 @@ type adminLogView struct {
 	// Where the filtered log is exported; "" for who may not.
 	CSV, JSONL string
 
-	Clear string
-	Error string
+	Clear   string
+	Error   string
+	BadDays bool // the error is about the days
 }
 
 type adminLogRow struct {
@@ -130,7 +131,7 @@ func (s *server) adminLogPage(c echo.Context) error {
 	status := http.StatusOK
 	var invalid *booking.InvalidError
 	if errors.As(err, &invalid) {
-		v.Error, status = l.filters(err), http.StatusUnprocessableEntity
+		v.Error, v.BadDays, status = l.filters(err), aboutDays(invalid), http.StatusUnprocessableEntity
 	} else if err != nil {
 		return err
 	}
@@ -143,7 +144,7 @@ func (s *server) adminLogPage(c echo.Context) error {
 		row.Subject.Name = cmp.Or(about[e.Subject], row.Subject.Name)
 		row.tell(l, actors)
 		for _, name := range slices.Sorted(maps.Keys(e.Detail)) {
-			if value := factValue(e.Action, name, e.Detail[name], who, names, actors); value != "" {
+			if value := factValue(e.Action, name, e.Detail[name], who, names, actors); value != "" && !row.says(name, value) {
 				row.Facts = append(row.Facts, fact{factName(e.Action, name), value})
 			}
 		}

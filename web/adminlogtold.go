@@ -24,10 +24,29 @@ func (r *adminLogRow) tell(l *language, actors map[booking.Actor]string) {
 		r.Before, r.After, r.Named = who+": "+r.Action+" ", "", true
 		return
 	}
+	if r.Detail["dry_run"] == "true" {
+		switch r.Action {
+		case access.DidReplay:
+			key = "did.replay.previewed"
+		case access.DidStopReplay:
+			key = "did.replay.preview_stopped"
+		}
+	}
 	if r.Subject.Name == "" {
 		r.Subject.Name = cmp.Or(r.Detail["name"], l.unnamed(r.Action, r.Detail))
 	}
 	r.Before, r.After, r.Named = strings.Cut(l.t(key, "Who", who, "What", subjectMark), subjectMark)
+}
+
+// says tells whether the sentence has a fact already.
+func (r *adminLogRow) says(name access.Fact, value string) bool {
+	switch name { //nolint:exhaustive // the others are in no sentence
+	case "name":
+		return r.Named && value == r.Subject.Name
+	case "dry_run":
+		return r.Action == access.DidReplay || r.Action == access.DidStopReplay
+	}
+	return false
 }
 
 // unnamed is what an entry is about that has no name.

@@ -55,11 +55,13 @@ type alertRow struct {
 }
 
 type alertsView struct {
-	Open, Over []alertRow
-	May        bool // say that one sees to it
-	Manages    bool
-	Told       bool // there is somebody who is told
-	Done       string
+	// Open are those that last, Calm those of which nothing is wrong any more: they
+	// are over when it stays so.
+	Open, Calm, Over []alertRow
+	May              bool // say that one sees to it
+	Manages          bool
+	Told             bool // there is somebody who is told
+	Done             string
 }
 
 func (s *server) alertsPage(c echo.Context) error {
@@ -91,7 +93,11 @@ func (s *server) alertsPage(c echo.Context) error {
 			if a.AcknowledgedBy != "" {
 				row.By = cmp.Or(actors[a.AcknowledgedBy], who.language.actor(a.AcknowledgedBy))
 			}
-			*part.into = append(*part.into, row)
+			into := part.into
+			if row.OverAt != nil && !part.over {
+				into = &v.Calm
+			}
+			*into = append(*into, row)
 		}
 	}
 	told, err := s.Alerts.Recipients(ctx)

@@ -138,7 +138,30 @@ func TestAlertsPage(t *testing.T) {
 	calm := oneAlert(booking.TroubleUnproven, r.connections[0].ID.String(), booking.UnprovenAll)
 	calm.GoneAt = &done
 	w.alerts.open = append(w.alerts.open, calm)
-	says(t, w.get(t, who, "/alerts"), "Clinic (Calendly) needs a new sign-in", "connects the account again", "Deliveries given up: 7", "/deliveries?", "I&#39;ll take care of it", "differs from what is here", "nothing is wrong since", "it is over if that lasts until")
+	says(t, w.get(t, who, "/alerts"), "Clinic (Calendly) needs a new sign-in", "connects the account again", "7 deliveries were given up", "/deliveries?", "I&#39;ll take care of it", "7 bookings differ at Clinic", "nothing is wrong since", "it is over if that lasts until")
+	page := w.get(t, who, "/alerts")
+	wholesome(t, page, "en")
+	has(t, "ways on", page.body, `>See the account<span class="hidden">`, `>See these deliveries<span class="hidden">`)
+	// Nothing is left to be done of one that has calmed down.
+	open, calming, found := strings.Cut(page.body, `<h2 id="calm">Getting better</h2>`)
+	calming, _, _ = strings.Cut(calming, "</section>")
+	if !found || strings.Contains(open, "nothing is wrong since") || strings.Contains(calming, "What to do") || strings.Contains(calming, "/acknowledge") {
+		t.Errorf("what has calmed down stands among what lasts, or asks for something: %s", calming)
+	}
+	if got := strings.Count(open, "/acknowledge"); got != 2 {
+		t.Errorf("%d alerts can be taken care of", got)
+	}
+	w.alerts.open[1].Count = 1
+	says(t, w.get(t, who, "/alerts"), "1 delivery was given up", "1 delivery was tried for hours")
+	for role, sees := range map[string]bool{"op": false, "admin": true} {
+		browser := who
+		if sees {
+			browser = w.user(t, role, access.Administrator)
+		}
+		if body := says(t, w.get(t, browser, "/alerts"), "Nobody is told yet"); strings.Contains(body, "Choose who is told") != sees {
+			t.Errorf("%s is led to who is told: %t", role, !sees)
+		}
+	}
 	resp := w.post(t, who, "/alerts/"+w.alerts.open[0].ID.String()+"/acknowledge", url.Values{})
 	if resp.StatusCode != http.StatusSeeOther || len(w.alerts.acknowledged) != 1 || w.alerts.acknowledged[0] != w.alerts.open[0].ID {
 		t.Errorf("answered %d, acknowledged %v", resp.StatusCode, w.alerts.acknowledged)

@@ -67,7 +67,8 @@ func (t *AlertTexts) Sample(tag string) notify.Text {
 type alertSaid struct {
 	Title               string
 	Happened, Means, Do string
-	Link                string
+	// Link leads to where it is seen to, and Go says what that is.
+	Link, Go string
 }
 
 // aboutAlerts is what is known of what alerts are about.
@@ -155,29 +156,31 @@ func (about aboutAlerts) say(l *language, zone *time.Location, a booking.Alert, 
 	if b.StartsAt != nil {
 		when = l.dates.stamp(b.StartsAt.In(zone))
 	}
+	link, there := alertLink(a, subject)
 	data := []any{"Number", l.number(a.Count), "Since", l.dates.stamp(a.Since.In(zone)), "Name", name, "Where", where, "When", when}
+	text := func(part string) string { return l.counted(base+"."+part, a.Count, data...) }
 	return alertSaid{
-		Title: l.t(base+".title", data...), Happened: l.t(base+".happened", data...),
-		Means: l.t(base+".means", data...), Do: l.t(base+".do", data...), Link: alertLink(a, subject),
+		Title: text("title"), Happened: text("happened"), Means: text("means"), Do: text("do"), Link: link, Go: l.named("alerts.go", there),
 	}
 }
 
-// alertLink leads to where an alert is seen to.
-func alertLink(a booking.Alert, subject uuid.UUID) string {
+// alertLink leads to where an alert is seen to, and tells what that is: a message's
+// key's end.
+func alertLink(a booking.Alert, subject uuid.UUID) (link, there string) {
 	switch a.Kind {
 	case booking.TroubleConflict:
-		return "/bookings/" + subject.String()
+		return "/bookings/" + subject.String(), "conflict"
 	case booking.TroubleConflicts:
-		return conflictsQuery{Show: showOpen}.Link()
+		return conflictsQuery{Show: showOpen}.Link(), "conflicts"
 	case booking.TroubleReceipts:
-		return deliveriesQuery{Connection: subject.String(), Status: a.Detail, Period: periodAll}.Link()
+		return deliveriesQuery{Connection: subject.String(), Status: a.Detail, Period: periodAll}.Link(), "deliveries"
 	case booking.TroubleDead:
-		return deliveriesQuery{Status: string(booking.StatusDead), Period: periodAll}.Link()
+		return deliveriesQuery{Status: string(booking.StatusDead), Period: periodAll}.Link(), "deliveries"
 	case booking.TroubleOpen:
-		return deliveriesQuery{Status: string(booking.StatusPending), Period: periodAll}.Link()
+		return deliveriesQuery{Status: string(booking.StatusPending), Period: periodAll}.Link(), "deliveries"
 	case booking.TroubleEndpoint:
-		return endpointLink(subject)
+		return endpointLink(subject), "system"
 	case booking.TroubleConnection, booking.TroubleDrift, booking.TroubleCopies, booking.TroubleUnproven:
 	}
-	return connectionLink(subject)
+	return connectionLink(subject), "account"
 }

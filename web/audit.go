@@ -34,8 +34,11 @@ type auditView struct {
 	JSONL       string
 	AdminLog    bool // the viewer may see it
 	Nothing     bool // nothing was ever recorded
-	Partly      bool // the page is not full, since the search goes on further back
-	Error       string
+	// Wider is the same of all time, of a period that shows nothing.
+	Wider   string
+	Partly  bool // the page is not full, since the search goes on further back
+	Error   string
+	BadDays bool // the error is about the days
 }
 
 type auditRow struct {
@@ -76,7 +79,7 @@ func (s *server) auditPage(c echo.Context) error {
 	err = s.fillAudit(ctx, &v, who, names, actors)
 	var invalid *booking.InvalidError
 	if errors.As(err, &invalid) {
-		v.Error, status = who.language.filters(err), http.StatusUnprocessableEntity
+		v.Error, v.BadDays, status = who.language.filters(err), aboutDays(invalid), http.StatusUnprocessableEntity
 	} else if err != nil {
 		return err
 	}
@@ -107,12 +110,13 @@ func (s *server) fillAudit(ctx context.Context, v *auditView, who viewer, names 
 	if v.Query.Cursor != "" {
 		v.First = v.Query.with(func(*auditQuery) {})
 	}
-	if who.may(access.ExportAudit) {
+	if who.may(access.ExportAudit) && len(rows.Items)+len(rows.Next) > 0 {
 		all := v.Query
 		all.Cursor = ""
 		v.CSV, v.JSONL = all.link(exportPath(auditfile.CSV)), all.link(exportPath(auditfile.JSONL))
 	}
 	if len(rows.Items) == 0 && !v.Partly {
+		v.Wider = v.Query.wider()
 		any, err := s.Records.Transitions(ctx, booking.Filter{}, booking.Page{Limit: 1})
 		if err != nil {
 			return err
@@ -209,7 +213,10 @@ type transitionView struct {
 	auditRow
 	Booking entry
 	Known   bool // the booking still stands
-	Holder  *rival
+	Holder  *entry
+	// Decide is where its conflict is decided; "" when it is over.
+	Decide  string
+	Replay  bool // its delivery may be replayed
 	Allowed []booking.Action
 	Receipt *booking.ReceiptView
 	Why     *errorText
@@ -256,6 +263,7 @@ func (s *server) fillTransition(ctx context.Context, v *transitionView, q calend
 	b, err := s.Records.Booking(ctx, v.BookingID)
 	if err == nil {
 		v.Booking, v.Known = newEntry(b, q, names, who.language), true
+		v.Decide = undecided(v.Transition, b)
 	} else if !errors.Is(err, booking.ErrNotFound) {
 		return err
 	}
@@ -265,7 +273,8 @@ func (s *server) fillTransition(ctx context.Context, v *transitionView, q calend
 			return err
 		}
 		if holder, ok := found[*v.HolderID]; ok {
-			v.Holder = &rival{Name: fullName(holder, who.language), Link: bookingLink(holder.ID, q)}
+			e := newEntry(holder, q, names, who.language)
+			v.Holder = &e
 		}
 	}
 	if v.ReceiptID == uuid.Nil {
@@ -277,7 +286,16 @@ func (s *server) fillTransition(ctx context.Context, v *transitionView, q calend
 	} else if err != nil {
 		return err
 	}
-	v.Receipt = &r
+	v.Receipt, v.Replay = &r, who.may(access.ReplayDeliveries) && r.Deliveries > 0
 	v.Why = who.language.unusable(r)
 	return nil
+}
+
+// undecided is where the conflict is decided that a transition led to; "" when it led to
+// none, or when that is over.
+func undecided(t booking.Transition, b booking.View) string {
+	if t.To != booking.Conflicted || t.Outcome == booking.Rejected || b.Status != booking.Conflicted || b.OverlapAccepted {
+		return ""
+	}
+	return conflictLink(b)
 }

@@ -59,7 +59,7 @@ func TestAudit(t *testing.T) {
 		wholesome(t, res, "en")
 	}
 	for query, want := range map[string]string{
-		"from=2026-12-01": "No refused transitions in this period", "from=2026-12-01&show=all": "No transitions in this period",
+		"from=2026-12-01": "Nothing was refused or in conflict in this period", "from=2026-12-01&show=rejected": "No refused transitions in this period", "from=2026-12-01&show=all": "No transitions in this period",
 		"reason=overlap": "Nothing fits these filters",
 	} {
 		if res := w.get(t, browser, "/audit?"+query); !strings.Contains(res.body, want) {
@@ -73,9 +73,17 @@ func TestAudit(t *testing.T) {
 		}
 		wholesome(t, res, "en")
 	}
-	if res := w.get(t, browser, "/audit?from=2026-12-07&to=2026-12-01"); res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(res.body, "The first day is after the last.") {
+	if res := w.get(t, browser, "/audit?from=2026-12-07&to=2026-12-01"); res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(res.body, "“From day” is later than “To day”.") || strings.Count(res.body, `aria-invalid="true" aria-describedby="filters-error"`) != 2 {
 		t.Errorf("a period that ends before it begins: %d", res.StatusCode)
 	}
+	// Of nothing there is no file, and all time is a click away, unless it is that already.
+	operator := w.user(t, "budi", access.Operator)
+	none := w.get(t, operator, "/audit?from=2026-12-01&q=rani").body
+	has(t, "nothing", none, `href="/audit?q=rani&amp;range=all">Show all time`)
+	hasNot(t, "nothing", none, "/audit/export")
+	hasNot(t, "nothing of all time", w.get(t, operator, "/audit?range=all&reason=overlap").body, "Show all time")
+	has(t, "something", w.get(t, operator, "/audit").body, "/audit/export", "Shown is what was refused")
+	hasNot(t, "everything", w.get(t, operator, "/audit?show=all").body, "Shown is what was refused")
 	empty := newWorld(t, &records{}, nil)
 	if res := empty.get(t, empty.user(t, "ayu", access.Viewer), "/audit"); !strings.Contains(res.body, "Nothing is recorded yet") {
 		t.Error("an audit without anything does not say so")
@@ -211,6 +219,14 @@ func TestAdminLog(t *testing.T) {
 	has(t, "log", res.body, `system renamed the resource <a href="/resources/`+id(10).String()+`">Consulting room</a>.`, `Name:</span> &lt;b&gt;bold&lt;/b&gt;`, "192.0.2.7",
 		`system asked the provider to cancel <a href="/bookings/`+id(22).String()+`">`, `system connected the account <a href="/connections/`+id(1).String()+`">Clinic</a>.`,
 		"something.new", "odd", "budi signed in.")
+	// A preview is told as one, and no name twice.
+	note(access.DidReplay, "replay:"+id(92).String(), access.Facts{"dry_run": "true"})
+	note(access.DidReplay, "replay:"+id(93).String(), access.Facts{"dry_run": "false"})
+	note(access.DidCreateToken, "", access.Facts{"name": "Till", "scope": "read"})
+	told := strings.Join(shows(t, w.get(t, operator, "/audit?view=admin"), "adminlog"), " ")
+	has(t, "replays", told, "The system previewed what processing deliveries again would change: its report .", "The system had deliveries processed again: its report .")
+	has(t, "names", told, "The system made the access token Till . Scope: read")
+	hasNot(t, "facts", told, "Preview:", "Name: Till")
 	res = w.get(t, operator, "/audit?view=admin&action=user.signed_in")
 	has(t, "filtered", res.body, `budi signed in.`, `href="/audit?view=admin"`)
 	if strings.Contains(res.body, "renamed the resource") {
@@ -277,9 +293,23 @@ func TestTransitionSaysWhatWouldHaveBeenAllowed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, full(), nil)
 	res := w.get(t, w.user(t, "ayu", access.Viewer), "/audit/"+id(64).String())
-	for _, want := range []string{"canceled", "active", "What would have been allowed", "Cancel, Details, No-show", "A canceled booking never becomes active again."} {
+	for _, want := range []string{"canceled", "active", "Allowed instead", "Cancel, Change of details, No-show", "A canceled booking never becomes active again."} {
 		if !strings.Contains(res.body, want) {
 			t.Errorf("there is no %q", want)
 		}
 	}
+}
+
+// Whoever accepted an overlap said why: that stands in the list, and not what it
+// overlapped.
+func TestAuditListsTheReasonGiven(t *testing.T) {
+	t.Parallel()
+	r := full()
+	accepted := r.transitions[1]
+	accepted.ID, accepted.Event, accepted.From, accepted.Note = id(65), booking.AcceptOverlap, booking.Conflicted, "They share <b>the</b> room"
+	r.transitions = append(r.transitions, accepted)
+	w := newWorld(t, r, nil)
+	res := w.get(t, w.user(t, "ayu", access.Viewer), "/audit?show=all&q=rani")
+	wholesome(t, res, "en")
+	has(t, "list", res.body, `<q class="said">They share &lt;b&gt;the&lt;/b&gt; room</q>`)
 }

@@ -26,10 +26,13 @@ type auditRange struct {
 }
 
 // auditRanges are the periods to choose from; the first is the one that opens.
-var auditRanges = []auditRange{{"7d", 7}, {"24h", 1}, {"30d", 30}, {"90d", 90}, {"all", 0}}
+var auditRanges = []auditRange{{"7d", 7}, {"24h", 1}, {"30d", 30}, {"90d", 90}, {rangeAll, 0}}
 
-// rangeCustom is a period between two days of one's own.
-const rangeCustom = "custom"
+// rangeAll is all time, rangeCustom a period between two days of one's own.
+const (
+	rangeAll    = "all"
+	rangeCustom = "custom"
+)
 
 func rangeNames() []string {
 	out := make([]string, 0, len(auditRanges)+1)
@@ -68,6 +71,11 @@ func (p auditPeriod) into(v url.Values) {
 
 // periodField is what is wrong of days each of which is right.
 const periodField = "period"
+
+// aboutDays tells whether an error of the filters is about the days of a period.
+func aboutDays(err *booking.InvalidError) bool {
+	return err.Field == periodField || err.Field == "from" || err.Field == "to"
+}
 
 // window is the period as times, nil where it is open. Days are the zone's.
 func (p auditPeriod) window(zone *time.Location, now time.Time) (from, to *time.Time, err error) {
@@ -171,6 +179,14 @@ func (q auditQuery) with(change func(*auditQuery)) string {
 	q.Cursor = ""
 	change(&q)
 	return q.Link()
+}
+
+// wider is the same of all time; "" when it is that already.
+func (q auditQuery) wider() string {
+	if q.From == "" && q.To == "" && q.Range == rangeAll {
+		return ""
+	}
+	return q.with(func(q *auditQuery) { q.auditPeriod = auditPeriod{Range: rangeAll} })
 }
 
 // withoutFilters is the same period and kind of transition, all of it.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -55,6 +56,9 @@ type receiptRow struct {
 func (r receiptRow) Bad() bool {
 	return r.Status == booking.StatusFailed || r.Status == booking.StatusDead
 }
+
+// Waits tells that it is applied when its booking has come.
+func (r receiptRow) Waits() bool { return r.Status == booking.StatusWaiting }
 
 // Read tells that it came by no post: it was read from the provider's API.
 func (r receiptRow) Read() bool { return r.Deliveries == 0 }
@@ -171,8 +175,13 @@ type deliveryView struct {
 	Transitions []booking.TransitionView
 	Copies      []booking.Copy
 	Payload     *payload
-	Replay      bool   // it may be replayed
-	Reveal      string // shows the body; "" for whoever may not, or when it shows
+	// Because is in a few words why it was refused or is in conflict, Ruled the reason.
+	Because string
+	Ruled   booking.Reason
+	// Decide is where the conflict is decided that it led to; "" when it is over.
+	Decide string
+	Replay bool   // it may be replayed
+	Reveal string // shows the body; "" for whoever may not, or when it shows
 }
 
 // deliveryPage answers what one receipt was and did, and to operators what came.
@@ -195,6 +204,18 @@ func (s *server) deliveryPage(c echo.Context) error {
 		return err
 	}
 	v := deliveryView{receiptRow: rows[0], Transitions: transitions.Items, Replay: who.may(access.ReplayDeliveries) && !rows[0].Read()}
+	if v.Why != nil && who.language.unusable(r) == nil {
+		v.Because, v.Ruled, v.Why = v.Why.Text, r.Reason, nil
+	}
+	if r.Status == booking.StatusConflict {
+		for _, t := range transitions.Items {
+			for _, b := range v.Bookings {
+				if b.ID == t.BookingID {
+					v.Decide = cmp.Or(v.Decide, undecided(t.Transition, b.View))
+				}
+			}
+		}
+	}
 	if v.Copies, err = s.Records.Copies(ctx, id); err != nil {
 		return err
 	}

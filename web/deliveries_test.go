@@ -116,7 +116,7 @@ func TestDeliveriesBoard(t *testing.T) {
 	has(t, "list", day, ">read in<")
 	has(t, "month", w.get(t, browser, "/deliveries?range=30d").body, "Other event (FOO_BAR)")
 	chart := section(t, day, `<svg class="chart"`, "</svg>")
-	has(t, "chart", chart, `viewBox="0 0 640 200"`, `class="stroke-none fill-series-0"`, "fill-series-1", "fill-series-2", "fill-series-3", "fill-text")
+	has(t, "chart", chart, `viewBox="0 0 640 200"`, `class="stroke-none fill-series-0"`, "fill-series-1", "fill-series-2", "fill-series-3", "fill-series-4", "fill-text")
 	for _, bad := range []string{"style", "script", "rgb(", "<style", "font-family", " on"} {
 		if strings.Contains(chart, bad) {
 			t.Errorf("the chart has %s", bad)
@@ -129,6 +129,14 @@ func TestDeliveriesBoard(t *testing.T) {
 		}
 		wholesome(t, res, "en")
 	}
+	// Of all time the numbers are the last month's, and so are the lists that they lead to.
+	r.receipts = append(r.receipts, booking.ReceiptView{
+		ID: id(46), Provider: "calendly", ConnectionID: id(1), Kind: booking.KindMoved, Status: booking.StatusFailed, Deliveries: 1, ReceivedAt: noon.Add(-40 * 24 * time.Hour),
+	})
+	all := w.get(t, browser, "/deliveries?range=all").body
+	has(t, "all", all, "in the last 30 days, since", `<a href="/deliveries/`+id(46).String()+`">Booking moved</a>`)
+	has(t, "all", section(t, all, `<table class="board">`, "</table>"),
+		`<a href="/deliveries?connection=`+id(1).String()+`&amp;kind=booking.moved&amp;range=30d&amp;status=failed#list" class="bad"><span aria-hidden="true">⚠</span> 1</a>`)
 	for query, want := range map[string]string{
 		"range=today&status=dead": "Nothing fits in this period", "range=all&status=dead": "Nothing fits these filters", "status=dead": "Nothing fits these filters",
 	} {
@@ -140,4 +148,36 @@ func TestDeliveriesBoard(t *testing.T) {
 	res := empty.get(t, empty.user(t, "ayu", access.Viewer), "/deliveries?range=all")
 	wholesome(t, res, "en")
 	has(t, "empty", res.body, "Nothing was delivered")
+}
+
+// What a delivery came to is said once, with the way on: a conflict is decided where it
+// still is one, and what waits for its booking is no failure.
+func TestDeliverySaysWhatItCameTo(t *testing.T) {
+	t.Parallel()
+	r := full()
+	r.receipts[1].Reason = booking.ReasonSlotTaken
+	r.receipts = append(r.receipts, booking.ReceiptView{
+		ID: id(47), Provider: "calcom", ConnectionID: id(2), Kind: booking.KindNoShow, Status: booking.StatusWaiting, Deliveries: 2, ReceivedAt: noon.Add(-time.Hour),
+	})
+	w := newWorld(t, r, nil)
+	browser := w.user(t, "budi", access.Operator)
+	decide := `href="/conflicts?booking=` + id(22).String()
+	conflict := w.get(t, browser, "/deliveries/"+id(42).String())
+	wholesome(t, conflict, "en")
+	has(t, "conflict", conflict.body, `</span>: <span class="muted">the slot is taken</span>`, "Another booking starts at the same moment", decide)
+	has(t, "transition", w.get(t, browser, "/audit/"+id(63).String()).body, decide, "Rani Wijaya · Calendly", "14:00–14:45", "See this delivery, or replay it")
+	for i, b := range r.bookings {
+		if b.ID == id(22) {
+			r.bookings[i].OverlapAccepted = true
+		}
+	}
+	for _, path := range []string{"/deliveries/" + id(42).String(), "/audit/" + id(63).String()} {
+		hasNot(t, "accepted", w.get(t, browser, path).body, "Decide this conflict")
+	}
+	waits := w.get(t, browser, "/deliveries/"+id(47).String())
+	wholesome(t, waits, "en")
+	has(t, "waits", waits.body, "It arrived before its booking.")
+	list := w.get(t, browser, "/deliveries?status=waiting")
+	has(t, "list", section(t, list.body, `<table class="table deliveries`, "</table>"), "its booking has not come yet", `<td role="cell" class="pick"><label`)
+	has(t, "chart", list.body, `series-2" aria-hidden="true"></span> Waiting or queued <strong>1`, `series-4" aria-hidden="true"></span> Failed or given up <strong>1`)
 }

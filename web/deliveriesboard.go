@@ -19,7 +19,9 @@ const maxBoardKinds = 12
 // board is the reconciliation: of each connection what came and what became of it,
 // beside what its provider says that it has.
 type board struct {
-	Since       time.Time
+	Since time.Time
+	// Month says that the last month is counted, since the list is of all time.
+	Month       bool
 	Connections []boardConnection
 	// Columns are the statuses that have one.
 	Columns []booking.ReceiptStatus
@@ -84,8 +86,12 @@ var (
 func (s *server) board(ctx context.Context, q deliveriesQuery, who viewer) (board, error) {
 	now := s.Now()
 	days, hours := lastDays(who.zone, now), lastHours(who.zone, now)
-	b := board{Since: days[0]}
-	if since := q.since(who.zone, now); since != nil {
+	// All that ever came would be a scan of a table that only grows. The numbers' links
+	// then are of the month, too: each leads to as many as it says.
+	b := board{Since: days[0], Month: q.Period == periodAll}
+	if b.Month {
+		q.Period = periodMonth
+	} else if since := q.since(who.zone, now); since != nil {
 		b.Since = *since
 	}
 	connection, err := q.connection()

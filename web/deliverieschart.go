@@ -41,16 +41,17 @@ type chartSeries struct {
 	Count int
 }
 
-// What a chart tells apart, from the ground up: what is well, what came again, what
-// somebody may look at, and what somebody must.
+// What a chart tells apart, from the ground up: what is well, what came again, what is
+// still worked on, what somebody may look at, and what somebody must.
 var chartSets = []struct {
 	name     string
 	statuses []booking.ReceiptStatus
 }{
 	{"settled", []booking.ReceiptStatus{booking.StatusProcessed, booking.StatusUnchanged, booking.StatusIgnored}},
 	{"copies", []booking.ReceiptStatus{booking.StatusDuplicate}},
+	{"open", []booking.ReceiptStatus{booking.StatusWaiting, booking.StatusPending}},
 	{"refused", []booking.ReceiptStatus{booking.StatusRejected, booking.StatusConflict}},
-	{"open", []booking.ReceiptStatus{booking.StatusWaiting, booking.StatusPending, booking.StatusFailed, booking.StatusDead}},
+	{"failed", []booking.ReceiptStatus{booking.StatusFailed, booking.StatusDead}},
 }
 
 func newDeliveryChart(name string, begins []time.Time, counts []map[booking.ReceiptStatus]int, who viewer) (deliveryChart, error) {
@@ -119,7 +120,10 @@ func (c deliveryChart) draw(l *language) (template.HTML, error) {
 	labels := make([]string, len(c.Rows))
 	most := 0
 	for i, row := range c.Rows {
-		labels[i] = row.Label
+		// From now backwards, evenly.
+		if (len(c.Rows)-1-i)%labelEvery(len(c.Rows)) == 0 {
+			labels[i] = row.Label
+		}
 		sum := 0
 		for j, n := range row.Counts {
 			values[j] = append(values[j], float64(n))
@@ -140,7 +144,7 @@ func (c deliveryChart) draw(l *language) (template.HTML, error) {
 		StackSeries: charts.Ptr(true),
 		Legend:      charts.LegendOption{Show: charts.Ptr(false)},
 		CategoryAxis: charts.CategoryAxisOption{
-			Labels: labels, LabelCount: 6, LabelFontStyle: charts.FontStyle{FontSize: chartText},
+			Labels: labels, LabelCount: len(labels), LabelFontStyle: charts.FontStyle{FontSize: chartText},
 		},
 		ValueAxis: []charts.ValueAxisOption{{
 			Min: charts.Ptr(0.0), Max: charts.Ptr(float64(step * chartSteps)), LabelCount: chartSteps + 1, LabelFontStyle: charts.FontStyle{FontSize: chartText},
@@ -156,6 +160,10 @@ func (c deliveryChart) draw(l *language) (template.HTML, error) {
 	}
 	return restyle(svg)
 }
+
+// labelEvery is how many bars have a label between them, so that half a dozen stand
+// under them all.
+func labelEvery(bars int) int { return max(bars/6, 1) }
 
 // chartSteps are the lines across a chart.
 const chartSteps = 4

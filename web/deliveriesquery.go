@@ -13,7 +13,7 @@ import (
 )
 
 // The periods of the deliveries. All narrows nothing: the dashboard then shows the
-// last month.
+// last month, and its numbers lead to lists of that.
 const (
 	periodToday = "today"
 	periodDay   = "24h"

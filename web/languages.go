@@ -99,6 +99,17 @@ func (l *language) n(key string, count int, pairs ...any) string {
 	return l.localize(&i18n.LocalizeConfig{MessageID: key, TemplateData: data, PluralCount: count}, key)
 }
 
+// counted is n where the text has a form for one thing, and t of any other text.
+func (l *language) counted(key string, count int, pairs ...any) string {
+	data := dataOf(pairs)
+	data["Count"] = count
+	text, err := l.localizer.Localize(&i18n.LocalizeConfig{MessageID: key, TemplateData: data, PluralCount: count})
+	if err != nil {
+		return l.t(key, pairs...)
+	}
+	return text
+}
+
 func (l *language) localize(c *i18n.LocalizeConfig, key string) string {
 	text, err := l.localizer.Localize(c)
 	if err != nil && text == "" {

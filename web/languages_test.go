@@ -138,6 +138,9 @@ func TestMessagesAreUsed(t *testing.T) {
 			need("alert."+alert+"."+part, "an alert")
 		}
 	}
+	for _, there := range []string{"account", "conflict", "conflicts", "deliveries", "system"} {
+		need("alerts.go."+there, "an alert")
+	}
 	for _, event := range []booking.AlertEvent{booking.AlertOpened, booking.AlertWorse, booking.AlertRecovered, booking.AlertReturned} {
 		need("alert.subject."+string(event), "an alert")
 	}
@@ -233,7 +236,7 @@ func closedSets() map[string][]string {
 		"replay.count":     {"changed", "wouldchange", "unchanged", "still_failed", "asked", "need_refetch", "open", "gone"},
 		"replay.help":      {"changed", "wouldchange", "unchanged", "still_failed", "asked", "need_refetch", "open", "gone"},
 		"deliveries.range": {"today", "24h", "7d", "30d", "all"}, "deliveries.chart": {"day", "month"},
-		"deliveries.series": {"settled", "copies", "refused", "open"},
+		"deliveries.series": {"settled", "copies", "open", "refused", "failed"},
 		"status":            {"none"}, "receipt": text(booking.StatusDuplicate),
 	}
 	// A kind of what was asked for is called so; ids of what stands on no page are not

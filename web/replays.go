@@ -143,7 +143,7 @@ func (s *server) showReplays(c echo.Context, status int, f replayForm, errs map[
 		return err
 	}
 	for _, r := range newest {
-		v.Newest = append(v.Newest, replayRow{r, replayLink(r.ID), who.language.actorName(r.Actor, actors)})
+		v.Newest = append(v.Newest, replayRow{r, replayLink(r.ID), who.language.decider(r.Actor, actors)})
 	}
 	return s.page(c, status, "replays", page{Title: "replay.title", Section: "deliveries", Data: v})
 }
@@ -287,7 +287,7 @@ func (s *server) replayPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v := replayReport{replayRow: replayRow{r, replayLink(id), who.language.actorName(r.Actor, actors)}, Percent: -1, Counts: replayCounts(r)}
+	v := replayReport{replayRow: replayRow{r, replayLink(id), who.language.decider(r.Actor, actors)}, Percent: -1, Counts: replayCounts(r)}
 	if r.Filter.ConnectionID != nil {
 		v.Connection = names.connection[*r.Filter.ConnectionID]
 	}

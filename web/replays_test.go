@@ -112,6 +112,9 @@ func TestReplayPages(t *testing.T) {
 	}
 	res := w.get(t, ops, "/deliveries/replay?status=dead&connection="+id(1).String()+"&from=2026-11-01")
 	has(t, "the form", res.body, `<option value="dead" selected>`, `value="2026-11-01"`)
+	// What must be chosen does not look as if it were: "all" is said by the box alone.
+	has(t, "the form", res.body, "Choose at least one of these.", `<option value="">Choose…</option>`)
+	hasNot(t, "the form", res.body, "All states", "All providers", ">Any<")
 	wholesome(t, res, "en")
 
 	for name, form := range map[string]url.Values{

@@ -66,7 +66,7 @@ func (b *browser) findsWhyItIsCanceled(told clinic) {
 	b.click(".filters button")
 	b.shows("tbody", "refused", "not allowed from this state")
 	b.click(`tbody .when a`)
-	b.shows("main", "A canceled booking never becomes active again", "What would have been allowed")
+	b.shows("main", "A canceled booking never becomes active again", "Allowed instead")
 	b.click(`.facts a[href="/bookings/` + told.canceled.ID.String() + `"]`)
 	b.shows("h1 + p", "canceled")
 	b.shows(".timeline", "refused", "A canceled booking never becomes active again")
@@ -77,7 +77,7 @@ func (b *browser) followsANumber() {
 	b.click(`.nav a[href="/deliveries"]`)
 	b.shows(".board tfoot", "4") // received
 	b.shows(".board", "Calendly", "Cal.com", "Booking created", "Booking canceled")
-	b.shows(".chart-card", "Applied or nothing to do")
+	b.shows(".chart-card", "Processed, changed nothing or ignored")
 	for status, want := range map[string]int{"processed": 2, "conflict": 1, "rejected": 1} {
 		b.open("/deliveries", http.StatusOK)
 		b.click(`.board tfoot a[href*="status=` + status + `"]`)
