@@ -40,7 +40,7 @@ func (r *adminLogRow) tell(l *language, actors map[booking.Actor]string) {
 
 // says tells whether the sentence has a fact already.
 func (r *adminLogRow) says(name access.Fact, value string) bool {
-	switch name { //nolint:exhaustive // the others are in no sentence
+	switch name {
 	case "name":
 		return r.Named && value == r.Subject.Name
 	case "dry_run":
