@@ -256,6 +256,15 @@ func (s *server) abandonRotation(c echo.Context) error {
 	return s.toConnection(c, conn.ID, doneAbandoned)
 }
 
+// connectionEndView is a connection that somebody is about to end.
+type connectionEndView struct {
+	connectionView
+	// Coming are bookings to come that hold their slots, and go on to; More says that
+	// there are even more.
+	Coming int
+	More   bool
+}
+
 // disconnectPage says what disconnecting does and what stays.
 func (s *server) disconnectPage(c echo.Context) error {
 	conn, err := s.connectionNow(c, access.ManageConnections)
@@ -265,11 +274,20 @@ func (s *server) disconnectPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	v, err := s.newConnectionView(c.Request().Context(), conn, nil, s.viewer(c))
+	ctx, now := c.Request().Context(), s.Now()
+	v, err := s.newConnectionView(ctx, conn, nil, s.viewer(c))
 	if err != nil {
 		return err
 	}
-	return s.page(c, http.StatusOK, "connectionend", page{Title: "disconnect.title", Section: "connections", Data: v})
+	coming, err := s.Records.Bookings(ctx, booking.Filter{
+		ConnectionID: &conn.ID, From: &now, Statuses: []string{string(booking.Active)},
+	}, booking.Page{Limit: booking.MaxLimit})
+	if err != nil {
+		return err
+	}
+	return s.page(c, http.StatusOK, "connectionend", page{
+		Title: "disconnect.title", Section: "connections", Data: connectionEndView{v, len(coming.Items), coming.Next != ""},
+	})
 }
 
 // disconnectConnection ends a connection. Of two people who do it at once the second

@@ -191,7 +191,7 @@ func TestStopRun(t *testing.T) {
 func TestUnreachablePublicURL(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
-		"http://localhost:8080": "leads to this machine alone", "http://10.0.0.4": "is on a private network", "http://slots.example.org": "is without TLS",
+		"http://localhost:8080": "only works on this machine", "http://10.0.0.4": "is on a private network", "http://slots.example.org": "is without TLS",
 	} {
 		t.Run(address, func(t *testing.T) {
 			t.Parallel()

@@ -46,7 +46,7 @@ func TestImportTellsDays(t *testing.T) {
 	viewer := w.user(t, "ayu", access.Viewer)
 	for _, path := range []string{"/connections", connectionPath(5)} {
 		body := w.get(t, viewer, path).body
-		has(t, path, body, "bookings of 31 October 2026 – 1 December 2027", "250 bookings read, 240 new or changed here", "1 conflict</span>", "Has just begun.", "The provider asked us to wait a while.", "data-live=")
+		has(t, path, body, "bookings of 31 October 2026 – 1 December 2027", "250 bookings read, 240 changes here", "1 conflict</span>", "Has just begun.", "The provider asked us to wait a while.", "data-live=")
 	}
 	w.records.runs[0].Cursor = "unavailable times"
 	has(t, "all read", w.get(t, viewer, connectionPath(5)).body, "All bookings are read", `<progress max="100" value="100"`)

@@ -39,7 +39,9 @@ type connectView struct {
 	Authorizable, HasKey bool
 	WebhookURL           string
 	Today                string
-	Trouble              *trouble
+	// Filled is the day of From; nil for none, or none that can be.
+	Filled  *time.Time
+	Trouble *trouble
 	// Denied says that the person did not allow it at the provider.
 	Denied bool
 	Errors map[string]string
@@ -121,7 +123,8 @@ func (s *server) showConnect(c echo.Context, status int, v connectView) error {
 	ctx, who := c.Request().Context(), s.viewer(c)
 	v.Authorizable, v.HasKey = s.Connect.Authorizable(v.Provider), v.Provider != generic
 	v.Today = s.Now().In(who.zone).Format(time.DateOnly)
-	v.Key = "" // whatever was typed
+	v.Filled, _ = readDay(v.From, who.zone, s.Now()) // what is wrong with it stands beside it
+	v.Key = ""                                       // whatever was typed
 	v.Unreached = s.unreached(v.Provider)
 	if v.ID != uuid.Nil {
 		conn, err := s.Records.Connection(ctx, v.ID)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -75,9 +76,18 @@ func (s *server) connectionsPage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	resources, err := booking.Everything(ctx, s.Records.Resources)
+	if err != nil {
+		return err
+	}
 	who := s.viewer(c)
 	v := connectionsView{May: who.may(access.ManageConnections), Providers: s.connectable()}
 	for _, conn := range all {
+		if conn.Health.NeedsSignIn { // how it was connected tells what it needs, and no list has that
+			if conn, err = s.Records.Connection(ctx, conn.ID); err != nil {
+				return err
+			}
+		}
 		row, err := s.newConnectionView(ctx, conn, open, who)
 		if err != nil {
 			return err
@@ -86,8 +96,20 @@ func (s *server) connectionsPage(c echo.Context) error {
 		if err != nil {
 			return err
 		}
-		row.Compared = lastReconcile(runs)
+		row.compared(runs)
+		row.maps(resources, who.language)
 		v.Connections, v.Busy = append(v.Connections, row), v.Busy || row.Busy()
+	}
+	live := map[string]int{}
+	for _, conn := range all {
+		if conn.DisconnectedAt == nil {
+			live[conn.Provider]++
+		}
+	}
+	for i, row := range v.Connections {
+		if row.DisconnectedAt == nil && live[row.Provider] == 1 {
+			v.Connections[i].Calendar = "/calendar?" + url.Values{"provider": {row.Provider}}.Encode()
+		}
 	}
 	if v.May || len(all) > 0 {
 		v.Unreached = s.unreached("")
@@ -119,10 +141,10 @@ func (s *server) connectable() []string {
 // connectionPage is one connection with all that is known of it.
 type connectionPageView struct {
 	connectionView
-	Hosts    []hostView
-	Unmapped int
-	History  []runView
-	Drifts   []driftView
+	// History are the newest runs that tell of something, Quiet the comparisons that
+	// found all as it should be.
+	History, Quiet []runView
+	Drifts         []driftView
 	// Changes are what the last comparison set right, as many as fit.
 	Changes []booking.TransitionView
 	// Compare is the last comparison as a run, for what else it says.
@@ -149,8 +171,10 @@ type connectionPageView struct {
 	// KeepDays; 0 for ever.
 	TellsForms bool
 	KeepDays   int
-	// Day is from when an import begins, as it stands in its form.
+	// Day is from when an import begins, as it stands in its form, Filled the same to
+	// be read; nil of none that can be.
 	Day    string
+	Filled *time.Time
 	Errors map[string]string
 	// Unreached warns of a public URL that the provider cannot post to.
 	Unreached *unreached
@@ -184,19 +208,10 @@ func (s *server) showConnection(c echo.Context, status int, id uuid.UUID, v conn
 	if v.connectionView, err = s.newConnectionView(ctx, conn, open, who); err != nil {
 		return err
 	}
-	runs, err := s.Records.Runs(ctx, id, newestRuns)
-	if err != nil {
+	if err := s.history(ctx, &v, conn, who); err != nil {
 		return err
 	}
-	v.History, v.Compared = s.runViews(conn, runs, who), lastReconcile(runs)
-	actors, err := s.Records.Actors(ctx)
-	if err != nil {
-		return err
-	}
-	for i, r := range v.History {
-		v.History[i].By = who.language.actorName(r.Actor, actors)
-	}
-	if v.Hosts, v.Unmapped, err = s.hostsOf(ctx, v.Connection, who.language); err != nil {
+	if err := s.hostsOf(ctx, &v.connectionView, who); err != nil {
 		return err
 	}
 	if v.Drifts, err = s.driftsOf(ctx, id, who); err != nil {
@@ -216,6 +231,7 @@ func (s *server) showConnection(c echo.Context, status int, id uuid.UUID, v conn
 	if v.Day == "" {
 		v.Day = s.Now().In(who.zone).Add(-backfillDays).Format(time.DateOnly)
 	}
+	v.Filled, _ = readDay(v.Day, who.zone, s.Now()) // what is wrong with it stands beside it
 	return s.page(c, status, "connection", page{Title: "connection.title", Section: "connections", Data: v})
 }
 

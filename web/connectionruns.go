@@ -56,6 +56,36 @@ func changesLink(r booking.Run, zone *time.Location) string {
 	}.Encode()
 }
 
+// Settled tells whether it is a comparison that found all as it should be.
+func (r runView) Settled() bool {
+	return r.Kind == booking.RunReconcile && r.Status == booking.RunDone && r.Differed+r.Conflicts+r.Refused+r.Unreadable == 0
+}
+
+// history sets a connection's last runs. Comparisons that changed nothing come every
+// 15 minutes: they stand apart, for they would crowd out what did.
+func (s *server) history(ctx context.Context, v *connectionPageView, c providers.Connection, who viewer) error {
+	runs, err := s.Records.Runs(ctx, c.ID, booking.MaxLimit)
+	if err != nil {
+		return err
+	}
+	v.compared(runs)
+	actors, err := s.Records.Actors(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range s.runViews(c, runs, who) {
+		r.By = who.language.actorName(r.Actor, actors)
+		into := &v.History
+		if r.Settled() {
+			into = &v.Quiet
+		}
+		if len(*into) < newestRuns {
+			*into = append(*into, r)
+		}
+	}
+	return nil
+}
+
 func (s *server) runViews(c providers.Connection, runs []booking.Run, who viewer) []runView {
 	out := make([]runView, len(runs))
 	for i, r := range runs {

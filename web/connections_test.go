@@ -40,7 +40,7 @@ func connecting() map[string][]string {
 			string(account.HopAddress), string(account.HopConnect), string(account.HopTLS), string(account.HopPost), string(account.HopAnswer),
 			string(account.HopReceipt), string(account.HopAPI), string(account.HopWebhook),
 		},
-		"connect.key": {"calendly", "calcom", "acuity"}, "connect.key.again": {"calendly", "calcom", "acuity"}, "connect.where": {"calendly", "calcom", "acuity"},
+		"connect.key": {"calendly", "calcom", "acuity"}, "connect.key.again": {"calendly", "calcom", "acuity"}, "connect.retype": {"calendly", "calcom", "acuity"}, "connect.where": {"calendly", "calcom", "acuity"},
 	}
 }
 
@@ -82,9 +82,9 @@ func TestConnectionsSayHowTheyAre(t *testing.T) {
 	w, _ := connectWorld(t)
 	viewer := w.user(t, "tono", access.Viewer)
 	list := w.get(t, viewer, "/connections").body
-	has(t, "the list", list, "Working", "Quiet", "Failing", "Needs a new sign-in", "Disconnected", "maren.oduya@harbourclinic.example",
+	has(t, "the list", list, "Working", "Quiet", "Failing", "Key no longer accepted", "Disconnected", "maren.oduya@harbourclinic.example",
 		"3 in a row", `The provider has trouble of its own`, `<q class="said" lang="en">&lt;b&gt;bold&lt;/b&gt; trouble</q>`, "41 at the provider, 40 here, 1 differ", "gone at the provider since",
-		"250 bookings read, 240 new or changed here, <span class=\"bad\">1 conflict</span>", "to be entered by hand; waiting for the first delivery", "30 Nov 2026, 09:00 WIB")
+		"250 bookings read, 240 changes here, <span class=\"bad\">1 conflict</span>", "to be entered by hand; waiting for the first delivery", "30 Nov 2026, 09:00 WIB")
 	hasNot(t, "a viewer's list", list, "/connections/new/")
 	one := w.get(t, viewer, connectionPath(5)).body
 	has(t, "a connection", one, `<a href="/resources/`+id(10).String()+`">Consulting room</a>`, "Nobody yet", "no resource",

@@ -18,8 +18,9 @@ type selftestView struct {
 	// Host is the machine that it was sent from; "" when it has no name.
 	Host string
 	At   time.Time
-	// Failed is the first hop that did; "" for none.
-	Failed account.HopName
+	// Failed is the first hop that did, Minded the first that passed and needs
+	// attention all the same; "" for none.
+	Failed, Minded account.HopName
 }
 
 // testConnection posts a signed selftest to a connection and shows each hop. It is
@@ -42,6 +43,9 @@ func (s *server) testConnection(c echo.Context) error {
 		if !h.OK {
 			tested.Failed = h.Name
 			break
+		}
+		if h.Mind() && tested.Minded == "" {
+			tested.Minded = h.Name
 		}
 	}
 	detail := access.Facts{"ok": strconv.FormatBool(tested.Failed == "")}

@@ -9,6 +9,7 @@ import (
 
 	"slotkeeper/booking"
 	"slotkeeper/booking/access"
+	"slotkeeper/booking/account"
 	"slotkeeper/providers"
 )
 
@@ -33,19 +34,29 @@ type connectionView struct {
 	Hook  string
 	// CanAsk says that its API can be asked.
 	CanAsk bool
-	// Compared is the last reconcile that ended, Runs what is under way.
-	Compared *booking.Run
-	Runs     []runView
-	Link     string
+	// Deaf says that its provider's posts cannot come in: our public address leads
+	// nowhere that it reaches.
+	Deaf bool
+	// Hosts are who can be booked in it; how many of them are mapped to how many
+	// resources, and to none.
+	Hosts               []hostView
+	Resources, Unmapped int
+	// Compared is the last reconcile that ended well, Uncompared the last of all when
+	// it failed; nil for none. Runs are what is under way.
+	Compared, Uncompared *booking.Run
+	Runs                 []runView
+	Link                 string
+	// Calendar shows its bookings; "" where it would show another account's with them.
+	Calendar string
 
 	// What the viewer may do about it.
 	MaySync   bool
 	MayManage bool
 	// Again is where it is connected again; "" for whoever may not.
 	Again string
-	// SignIn has it signed in again at its provider without a form: it was
-	// connected so. Only a page of one connection knows.
-	SignIn bool
+	// SignedIn says that it was connected by signing in at its provider, SignIn that
+	// the viewer may do that again, without a form. A list of connections does not know.
+	SignedIn, SignIn bool
 }
 
 // Cure is what a connection that does not work needs, in a word.
@@ -53,12 +64,23 @@ func (v connectionView) Cure() string {
 	switch {
 	case !v.Down():
 		return ""
-	case v.State == providers.StateNeedsSignIn:
+	case v.KeyDead():
 		return "signin"
 	case v.Hook == hookLost:
 		return "hook"
 	}
 	return "wait"
+}
+
+// KeyDead tells whether its provider takes the key or token no more, so that nothing
+// can be asked of it.
+func (v connectionView) KeyDead() bool { return v.State == providers.StateNeedsSignIn }
+
+// CureTells tells whether what it needs says already why it fails: the reason is not
+// given twice.
+func (v connectionView) CureTells() bool {
+	cause, _ := account.CauseIn(v.Health.Failure)
+	return v.KeyDead() && cause == account.CauseCredentials
 }
 
 // Busy tells whether something is under way that the page should follow.
@@ -87,6 +109,7 @@ func (s *server) newConnectionView(ctx context.Context, c providers.Connection, 
 	if v.MayManage && c.Provider != generic {
 		v.Again, v.SignIn = againLink(c), signedIn
 	}
+	v.SignedIn, v.Deaf = signedIn, c.DisconnectedAt == nil && c.Provider != generic && reachOf(s.PublicURL) != reachPublic
 	if c.APIBase != c.ID.String() {
 		v.Account = c.APIBase
 	}
@@ -122,6 +145,17 @@ func lastReconcile(runs []booking.Run) *booking.Run {
 		return nil
 	}
 	return &runs[i]
+}
+
+// compared sets how the newest comparisons ended.
+func (v *connectionView) compared(runs []booking.Run) {
+	v.Compared = lastReconcile(runs)
+	i := slices.IndexFunc(runs, func(r booking.Run) bool {
+		return r.Kind == booking.RunReconcile && (r.Status == booking.RunDone || r.Status == booking.RunFailed)
+	})
+	if i >= 0 && runs[i].Status == booking.RunFailed {
+		v.Uncompared = &runs[i]
+	}
 }
 
 // down tells whether a connection does not do what it is there for.
@@ -173,65 +207,4 @@ func downOf(c providers.Connection, now time.Time, who viewer) downConnection {
 
 func againLink(c providers.Connection) string {
 	return "/connections/new/" + c.Provider + "?id=" + c.ID.String()
-}
-
-// hostView is who can be booked in an account, and the resource that they are.
-type hostView struct {
-	booking.Host
-	// Resource is the name of what it maps to; "" for nothing.
-	Resource string
-	Link     string
-	// Unnamed is a word for one who has neither name nor e-mail.
-	Unnamed string
-}
-
-// Called is the host's name, else its e-mail, else a word for what it is.
-func (h hostView) Called() string {
-	for _, name := range []string{h.Name, h.Email} {
-		if name != "" {
-			return name
-		}
-	}
-	return h.Unnamed
-}
-
-// hostsOf maps an account's hosts as the bookings' are: by what a person mapped,
-// else by e-mail.
-func (s *server) hostsOf(ctx context.Context, c providers.Connection, l *language) (hosts []hostView, unmapped int, err error) {
-	if len(c.Owner.Hosts) == 0 {
-		return nil, 0, nil
-	}
-	resources, err := booking.Everything(ctx, s.Records.Resources)
-	if err != nil {
-		return nil, 0, err
-	}
-	type known struct{ own, mail *booking.ResourceView }
-	find := func(h booking.Host) (k known) {
-		for i := range resources {
-			for _, id := range resources[i].Identities {
-				switch {
-				case id.Source == c.Source() && id.ExternalID == h.ExternalID:
-					k.own = &resources[i]
-				case h.Email != "" && id.Source.Provider == "" && id.Email == h.Email:
-					k.mail = &resources[i]
-				}
-			}
-		}
-		return k
-	}
-	for _, h := range c.Owner.Hosts {
-		v := hostView{Host: h, Unnamed: unnamedHost(c.Source(), h.ExternalID, l)}
-		k := find(h)
-		r := k.own
-		if r == nil {
-			r = k.mail
-		}
-		if r != nil {
-			v.Resource, v.Link = r.Name, "/resources/"+r.ID.String()
-		} else {
-			unmapped++
-		}
-		hosts = append(hosts, v)
-	}
-	return hosts, unmapped, nil
 }

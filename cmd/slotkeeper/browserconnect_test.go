@@ -119,7 +119,7 @@ func (c *connectStory) play(b *browser, token string) {
 	b.expect(b.url+form, http.StatusUnprocessableEntity)
 	c.click(b, connectButton)
 	b.isAt(form)
-	b.shows("main [role=alert]", "It is not connected", "The key or token is not accepted.", "make a new one there", "Nothing was kept.")
+	b.shows("main [role=alert]", "Not connected", "The key or token is not accepted.", "make a new one there", "Nothing was saved.")
 	b.waits(`document.activeElement.id === "key"`)
 	if typed := eval[string](b, `document.getElementById("key").value`); typed != "" {
 		b.t.Errorf("%s: the page gives the key back", c.Name())
