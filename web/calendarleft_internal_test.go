@@ -22,11 +22,11 @@ func TestWhereItWentIsShort(t *testing.T) {
 		"the same day":           {viewDay, days(0), "15:30"},
 		"the next day":           {viewDay, days(1), "Tue 15:30"},
 		"six days later":         {viewDay, days(6), "Sun 15:30"},
-		"a week later":           {viewDay, days(7), "Mon 14 Dec 15:30"},
-		"the day before":         {viewDay, days(-1), "Sun 6 Dec 15:30"},
+		"a week later":           {viewDay, days(7), "Mon\u00a014\u00a0Dec 15:30"},
+		"the day before":         {viewDay, days(-1), "Sun\u00a06\u00a0Dec 15:30"},
 		"in the week":            {viewWeek, days(5), "Sat 15:30"},
-		"in the week before":     {viewWeek, days(-1), "Sun 6 Dec 15:30"},
-		"in the month, far away": {viewMonth, days(9), "Wed 16 Dec 15:30"},
+		"in the week before":     {viewWeek, days(-1), "Sun\u00a06\u00a0Dec 15:30"},
+		"in the month, far away": {viewMonth, days(9), "Wed\u00a016\u00a0Dec 15:30"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
