@@ -138,14 +138,14 @@ func TestAlertsPage(t *testing.T) {
 	calm := oneAlert(booking.TroubleUnproven, r.connections[0].ID.String(), booking.UnprovenAll)
 	calm.GoneAt = &done
 	w.alerts.open = append(w.alerts.open, calm)
-	says(t, w.get(t, who, "/alerts"), "Clinic (Calendly) needs a new sign-in", "connects the account again", "7 deliveries were given up", "/deliveries?", "I&#39;ll take care of it", "7 bookings differ at Clinic", "nothing is wrong since", "it is over if that lasts until")
+	says(t, w.get(t, who, "/alerts"), "Clinic (Calendly) needs a new sign-in", "connects the account again", "7 deliveries were given up", "/deliveries?", "I&#39;ll take care of it", "7 bookings differ at Clinic", "nothing has been wrong since", "it is over if that lasts until")
 	page := w.get(t, who, "/alerts")
 	wholesome(t, page, "en")
 	has(t, "ways on", page.body, `>See the account<span class="hidden">`, `>See these deliveries<span class="hidden">`)
 	// Nothing is left to be done of one that has calmed down.
 	open, calming, found := strings.Cut(page.body, `<h2 id="calm">Getting better</h2>`)
 	calming, _, _ = strings.Cut(calming, "</section>")
-	if !found || strings.Contains(open, "nothing is wrong since") || strings.Contains(calming, "What to do") || strings.Contains(calming, "/acknowledge") {
+	if !found || strings.Contains(open, "nothing has been wrong since") || strings.Contains(calming, "What to do") || strings.Contains(calming, "/acknowledge") {
 		t.Errorf("what has calmed down stands among what lasts, or asks for something: %s", calming)
 	}
 	if got := strings.Count(open, "/acknowledge"); got != 2 {

@@ -83,7 +83,7 @@ func TestConnectionsSayHowTheyAre(t *testing.T) {
 	viewer := w.user(t, "tono", access.Viewer)
 	list := w.get(t, viewer, "/connections").body
 	has(t, "the list", list, "Working", "Quiet", "Failing", "Key no longer accepted", "Disconnected", "maren.oduya@harbourclinic.example",
-		"3 in a row", `The provider has trouble of its own`, `<q class="said" lang="en">&lt;b&gt;bold&lt;/b&gt; trouble</q>`, "41 at the provider, 40 here, 1 differ", "gone at the provider since",
+		"3 in a row", `The provider has trouble of its own`, `<q class="said" lang="en">&lt;b&gt;bold&lt;/b&gt; trouble</q>`, "41 at the provider, 40 here, 1 different", "gone at the provider since",
 		"250 bookings read, 240 changes here, <span class=\"bad\">1 conflict</span>", "to be entered by hand; waiting for the first delivery", "30 Nov 2026, 09:00 WIB")
 	hasNot(t, "a viewer's list", list, "/connections/new/")
 	one := w.get(t, viewer, connectionPath(5)).body
@@ -101,7 +101,7 @@ func TestDownConnectionsShowEverywhere(t *testing.T) {
 	admin := w.user(t, "ayu", access.Administrator)
 	has(t, "the conflicts", w.get(t, admin, "/conflicts").body, "Quay", "its key or token is no longer accepted. Bookings may be missing since", "30 Nov 2026, 09:00 WIB",
 		`<strong>Quay</strong> (Acuity)`, `<a href="/connections/new/acuity?id=`+id(7).String()+`">Connect again<`, "Mole", "Dock", "3 connections do not work",
-		`<strong>Mole</strong> (Cal.com): it cannot be asked`, `<strong>Dock</strong> (Calendly): it sends no webhooks. Bookings come late since`, `<a href="`+connectionPath(6)+`">See what to do<`)
+		`<strong>Mole</strong> (Cal.com): it cannot be asked`, `<strong>Dock</strong> (Calendly): it sends no webhooks. Bookings have come late since`, `<a href="`+connectionPath(6)+`">See what to do<`)
 	// The calendar says it once, with whose bookings may be missing.
 	page := w.get(t, admin, "/calendar").body
 	has(t, "the calendar", page, "No data from Quay since", "Acuity no longer accepts its key or token.",

@@ -94,7 +94,7 @@ func TestFailedComparison(t *testing.T) {
 	}
 	failed("none has succeeded", 6)
 	page := w.get(t, viewer, connectionPath(6)).body
-	has(t, "none has succeeded", page, "None has succeeded lately.", "No comparison has finished yet.")
+	has(t, "none has succeeded", page, "None has succeeded lately.", "No recent comparison has succeeded, so differences are not known.")
 	hasNot(t, "none has succeeded", page, "not yet")
 	hasNot(t, "all well", w.get(t, viewer, connectionPath(5)).body, "The last try failed")
 
@@ -102,7 +102,7 @@ func TestFailedComparison(t *testing.T) {
 	last.ID, last.ConnectionID = id(94), id(5)
 	w.records.runs = append([]booking.Run{last}, w.records.runs...)
 	failed("one before it did", 5)
-	has(t, "one before it did", w.get(t, viewer, connectionPath(5)).body, "41 at the provider, 40 here, 1 differ")
+	has(t, "one before it did", w.get(t, viewer, connectionPath(5)).body, "41 at the provider, 40 here, 1 different")
 }
 
 // One fault has one name, and what cannot help until it is mended is not offered.
@@ -174,7 +174,7 @@ func TestQuietComparisonsAreFolded(t *testing.T) {
 	if !found {
 		t.Fatal("nothing is folded")
 	}
-	has(t, "what tells something", told, "41 at the provider, 40 here, 1 differ", "250 bookings read")
+	has(t, "what tells something", told, "41 at the provider, 40 here, 1 different", "250 bookings read")
 	hasNot(t, "what tells something", told, "7 at the provider, 7 here")
 	has(t, "what is folded", folded, "20 comparisons that found no difference", "7 at the provider, 7 here, 0 differ")
 }

@@ -229,8 +229,8 @@ func TestEndpointLog(t *testing.T) {
 		t.Error("the list tells of a trouble that is over")
 	}
 	w.endpoints.all[0].FailingSince = &e.CreatedAt
-	says(t, w.get(t, who, "/settings/endpoints"), "nothing gets through since", "It did not answer within 15 seconds.")
-	says(t, w.get(t, who, at+"?status=done"), "nothing gets through since", "It did not answer within 15 seconds.")
+	says(t, w.get(t, who, "/settings/endpoints"), "nothing has got through since", "It did not answer within 15 seconds.")
+	says(t, w.get(t, who, at+"?status=done"), "nothing has got through since", "It did not answer within 15 seconds.")
 	again := at + "/messages/" + w.endpoints.messages[3].ID.String() + "/retry"
 	if res := w.post(t, who, again, nil); res.StatusCode != http.StatusSeeOther || len(w.endpoints.retried) != 1 || w.endpoints.retried[0] != w.endpoints.messages[3].ID {
 		t.Errorf("sending again is answered %d", res.StatusCode)

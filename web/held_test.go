@@ -34,12 +34,12 @@ func TestWhyHeldIsTold(t *testing.T) {
 		},
 		"within one minute": {
 			held: came(1, booking.Create, booking.New, early), waits: came(2, booking.Create, booking.New, early-time.Second),
-			english: "They arrived together, 30 Nov 2026, 10:00 WIB; the one holding the slot came first.",
-			indone:  "Tiba bersamaan, 30 Nov 2026, 10.00 WIB; pemegang slot lebih dulu.",
+			english: "They arrived in the same minute, 30 Nov 2026, 10:00 WIB; the one holding the slot came first.",
+			indone:  "Tiba dalam menit yang sama, 30 Nov 2026, 10.00 WIB; pemegang slot lebih dulu.",
 		},
 		"within one minute, booked later": {
 			held: came(1, booking.Create, booking.New, early), waits: came(2, booking.Create, booking.New, early-time.Second), bookedLater: true,
-			english: "They arrived together, 30 Nov 2026, 10:00 WIB; the one holding the slot was booked later", indone: "Tiba bersamaan, 30 Nov 2026, 10.00 WIB; pemegang slot dipesan belakangan",
+			english: "They arrived in the same minute, 30 Nov 2026, 10:00 WIB; the one holding the slot was booked later", indone: "Tiba dalam menit yang sama, 30 Nov 2026, 10.00 WIB; pemegang slot dipesan belakangan",
 		},
 		"booked later": {
 			held: came(1, booking.Create, booking.New, early), waits: came(2, booking.Create, booking.New, late), bookedLater: true,

@@ -12,7 +12,7 @@ import (
 
 // resourceLabels are what resources are called wherever one is chosen or told from
 // others: by its name, and where several share it, with what only that one has: its
-// e-mail, else its provider, its account, the provider's name of it, or its id. Without,
+// provider, else its account, its e-mail, the provider's name of it, or its id. Without,
 // somebody would be let see the wrong Room 2.
 func resourceLabels(all []booking.ResourceView, accounts []providers.Connection, l *language) map[uuid.UUID]string {
 	out := make(map[uuid.UUID]string, len(all))
@@ -39,7 +39,7 @@ func resourceLabels(all []booking.ResourceView, accounts []providers.Connection,
 			if own := slices.IndexFunc(marks[i], func(m string) bool { return of[m] == 1 }); own >= 0 {
 				mark = marks[i][own]
 			}
-			out[r.ID] = r.Name + " · " + mark
+			out[r.ID] = r.Name + nb + "· " + mark
 		}
 	}
 	return out
@@ -64,7 +64,7 @@ func marksOf(r booking.ResourceView, accounts []providers.Connection, l *languag
 		}
 	}
 	var out []string
-	for _, some := range [][]string{mails, kinds, names, ids} {
+	for _, some := range [][]string{kinds, names, mails, ids} {
 		slices.Sort(some)
 		for _, mark := range some {
 			if !slices.Contains(out, mark) {

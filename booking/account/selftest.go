@@ -225,7 +225,7 @@ func (k Asked) judge(h *Hop, c providers.Connection, target string) error {
 	for _, hook := range k.Hooks {
 		if hook.FailingSince != nil {
 			h.found(FoundHookFailing)
-			h.Detail = "it stands, but posts to it fail since " + hook.FailingSince.UTC().Format(time.RFC3339)
+			h.Detail = "it stands, but posts to it have failed since " + hook.FailingSince.UTC().Format(time.RFC3339)
 			h.Remedy = "see what the log says of these posts"
 			return nil
 		}

@@ -23,7 +23,7 @@ func (d *doctor) endpoints(ctx context.Context, inst *installation) []check {
 			out = append(out, warning(name, fmt.Sprintf("switched off since %s: %s", e.OffAt.UTC().Format("2006-01-02 15:04Z"), e.Off),
 				"ask whoever runs it, then `slotkeeper endpoints switch "+e.ID.String()+" --on`, or remove it"))
 		case e.FailingSince != nil:
-			out = append(out, warning(name, "nothing gets through since "+e.FailingSince.UTC().Format("2006-01-02 15:04Z"),
+			out = append(out, warning(name, "nothing has got through since "+e.FailingSince.UTC().Format("2006-01-02 15:04Z"),
 				"see what it answers with `slotkeeper endpoints test "+e.ID.String()+"`"))
 		default:
 			out = append(out, fine(name, "on"))
