@@ -12,7 +12,7 @@ const (
 	restFor = 3
 	// longestRest is for sets that are slow because others are at work: resting in
 	// proportion, an import beside them would hardly get on.
-	longestRest = 250 * time.Millisecond
+	longestRest = 60 * time.Millisecond
 )
 
 // Rest leaves the machine to those who post, in proportion to how long a set took

@@ -35,10 +35,12 @@ type replaying struct {
 	by   uuid.UUID
 	conn map[uuid.UUID]providers.Connection
 	// found is what sets found that changed nothing: it is written with the next that
-	// does, or at the end of a page.
+	// does, before the hold ends, or at the end of a page.
 	found booking.ReplayStep
 	// listed is how many changes the report has.
 	listed int
+	// renewed is when it was last written that the replay is held.
+	renewed time.Time
 }
 
 // Work goes on with a replay until it has ended, or until ctx does: whoever comes
@@ -49,7 +51,7 @@ func (r *Replays) Work(ctx context.Context, id uuid.UUID) error {
 	if err != nil || !mine {
 		return err
 	}
-	rp := &replaying{Replays: r, run: run, by: h.By, conn: map[uuid.UUID]providers.Connection{}}
+	rp := &replaying{Replays: r, run: run, by: h.By, renewed: r.opts.Now(), conn: map[uuid.UUID]providers.Connection{}}
 	return rp.end(ctx, rp.all(ctx))
 }
 
@@ -91,6 +93,13 @@ func (rp *replaying) all(ctx context.Context) error {
 			if err := rp.set(ctx, set); err != nil {
 				return err
 			}
+			// A page of what changes nothing can last longer than the hold does: unless
+			// that is renewed, whoever comes next begins with the page anew, for ever.
+			if now := rp.opts.Now(); now.Sub(rp.renewed) > rp.holdTime()/3 {
+				if err := rp.save(ctx); err != nil {
+					return err
+				}
+			}
 			intake.Rest(ctx, rp.opts.Now().Sub(began))
 		}
 		rp.found.At = end
@@ -102,8 +111,10 @@ func (rp *replaying) all(ctx context.Context) error {
 
 // save writes what was found since, and holds the replay for longer.
 func (rp *replaying) save(ctx context.Context) error {
-	err := rp.opts.Store.HoldReplay(ctx, rp.run.ID, rp.run.Total, rp.found, rp.listed, rp.opts.Now(), rp.hold(rp.by))
+	now := rp.opts.Now()
+	err := rp.opts.Store.HoldReplay(ctx, rp.run.ID, rp.run.Total, rp.found, rp.listed, now, rp.hold(rp.by))
 	if err == nil {
+		rp.renewed = now
 		rp.saved(rp.found)
 	}
 	return err
