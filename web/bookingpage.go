@@ -39,9 +39,7 @@ type bookingPageView struct {
 	Ended *ending // nil while it is not canceled
 	// Accepted is who accepted that it overlaps; nil for nobody.
 	Accepted *acceptance
-	// HeldBy are the meetings that hold its place, of a conflicted one, and Slotless
-	// says what to do about that.
-	HeldBy   []heldMeeting
+	// Slotless says what to do about that it has no place, of a conflicted one.
 	Slotless string
 
 	actors   map[booking.Actor]string
@@ -205,8 +203,7 @@ func (s *server) bookingPage(c echo.Context) error {
 	if err := s.addOthers(ctx, &v.entry, q, who.language); err != nil {
 		return err
 	}
-	v.HeldBy = heldMeetings(v.Holders)
-	v.Slotless = who.language.withoutSlot(b, v.HeldBy)
+	v.Slotless = who.language.withoutSlot(b, v.Meetings())
 	if err := s.addAbsences(ctx, &v.entry, q, names, who.language); err != nil {
 		return err
 	}

@@ -34,29 +34,6 @@ type bookingDetail struct {
 	Missing bool // there is no such booking, or not for the viewer
 }
 
-// holding is a meeting that holds what a booking waits for, with everybody in it.
-type holding struct {
-	rival          // one of those in it
-	People []rival // all of them
-}
-
-// Meetings are those that hold what the booking waits for, each once.
-func (e entry) Meetings() []holding {
-	var out []holding
-	for _, r := range e.Holders {
-		at := slices.IndexFunc(out, func(h holding) bool { return h.of.SessionID != uuid.Nil && h.of.SessionID == r.of.SessionID })
-		if at < 0 {
-			at = len(out)
-			out = append(out, holding{rival: r})
-		}
-		h := &out[at]
-		h.Why = cmp.Or(h.Why, r.Why)
-		r.Why = "" // it is the meeting's
-		h.People = append(h.People, r)
-	}
-	return out
-}
-
 // groupOf is how many people are in the meeting that holds the slot: canceling one of
 // several frees nothing. It is 1 where it does, as of a group whose seats are all taken.
 func (d *bookingDetail) groupOf() int {

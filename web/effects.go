@@ -87,9 +87,9 @@ func (s *server) effectsOf(ctx context.Context, b booking.View, q calendarQuery,
 		return v, err
 	}
 	all = slices.DeleteFunc(all, func(e booking.Effect) bool { return e.Kind != booking.EffectCancel })
-	v.Undone = newestCancel(b, all, may)
-	if v.Undone != nil && !v.Undone.Bad() {
-		v.Undone = nil
+	newest := newestCancel(b, all, may)
+	if newest != nil && newest.Bad() {
+		v.Undone = newest
 	}
 	for i, e := range all {
 		one := newEffectView(e, b, may)
@@ -101,7 +101,7 @@ func (s *server) effectsOf(ctx context.Context, b booking.View, q calendarQuery,
 		v.Effects = append(v.Effects, one)
 	}
 	keyless, err := s.Effects.KeylessConnections(ctx)
-	v.offer = s.offerOf(b, newestCancel(b, all, may), cancelLink(b.ID, q), keyless, names, may)
+	v.offer = s.offerOf(b, newest, cancelLink(b.ID, q), keyless, names, may)
 	return v, err
 }
 

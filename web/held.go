@@ -41,26 +41,23 @@ func (s *server) explainHolds(ctx context.Context, e *entry, q calendarQuery, l 
 
 // heldMeeting is a meeting that holds what a booking waits for.
 type heldMeeting struct {
-	rival    // the first of those who are in it
-	Provider string
-	People   []rival // all of them; none for one alone
+	rival          // the first of those who are in it
+	People []rival // all of them
 }
 
-// heldMeetings groups those who hold a place by their meetings.
-func heldMeetings(holders []rival) []heldMeeting {
+// Meetings are those that hold what the booking waits for, each once.
+func (e entry) Meetings() []heldMeeting {
 	var out []heldMeeting
-	for _, r := range holders {
+	for _, r := range e.Holders {
 		i := slices.IndexFunc(out, func(m heldMeeting) bool { return r.of.SessionID != uuid.Nil && m.of.SessionID == r.of.SessionID })
 		if i < 0 {
-			out = append(out, heldMeeting{rival: r, Provider: r.of.Provider})
-			continue
+			i = len(out)
+			out = append(out, heldMeeting{rival: r})
 		}
 		m := &out[i]
-		if m.People == nil {
-			m.People = []rival{m.rival}
-		}
-		m.People = append(m.People, r)
 		m.Why = cmp.Or(m.Why, r.Why)
+		r.Why = "" // it is the meeting's
+		m.People = append(m.People, r)
 	}
 	return out
 }
@@ -72,7 +69,7 @@ func (l *language) withoutSlot(b booking.View, by []heldMeeting) string {
 		return l.t("booking.conflict.full")
 	case len(by) > 1:
 		return l.t("booking.conflict.several")
-	case len(by) == 1 && len(by[0].People) > 0:
+	case len(by) == 1 && len(by[0].People) > 1:
 		return l.n("booking.conflict.group", len(by[0].People))
 	}
 	return l.t("booking.conflict.help")
