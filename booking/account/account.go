@@ -37,7 +37,7 @@ type Store interface {
 	ReleaseRun(ctx context.Context, r booking.Run, by uuid.UUID) error
 	StopRun(ctx context.Context, id uuid.UUID, now time.Time) (booking.Run, error)
 	StandingHere(ctx context.Context, connections []uuid.UUID, from, to time.Time) (map[string][]booking.Standing, error)
-	ClosedSince(ctx context.Context, source booking.Source, since time.Time) (map[string]bool, error)
+	ClosedSince(ctx context.Context, source booking.Source, ids []string, since time.Time) (map[string]bool, error)
 	ReplaceBlocks(ctx context.Context, connection uuid.UUID, source booking.Source, from, to time.Time, blocks []booking.Block, ticket time.Time) error
 	Drifts(ctx context.Context, connection uuid.UUID, limit int) ([]booking.Drift, error)
 	NoteDrift(ctx context.Context, d booking.Drift) error

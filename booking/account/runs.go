@@ -309,7 +309,11 @@ func (r *reading) take(ctx context.Context, all []providers.Standing, ticket tim
 // that it told shortly before it was asked, nor of one that it told since: webhooks
 // come in while a page is applied.
 func (r *reading) believe(ctx context.Context, set []booking.Post) error {
-	closed, err := r.closed(ctx)
+	ids := make([]string, len(set))
+	for i, p := range set {
+		ids[i] = p.Event.ExternalID
+	}
+	closed, err := r.closed(ctx, ids...)
 	if err != nil {
 		return err
 	}
@@ -318,10 +322,10 @@ func (r *reading) believe(ctx context.Context, set []booking.Post) error {
 	}))
 }
 
-// closed are the external ids of bookings that were canceled by webhook since
+// closed are those of external ids whose bookings were canceled by webhook since
 // shortly before the last read.
-func (r *reading) closed(ctx context.Context) (map[string]bool, error) {
-	return r.opts.Store.ClosedSince(ctx, r.conn.Source(), r.asked.Add(-max(r.opts.Tempo.Wait(distrust), leastDistrust)))
+func (r *reading) closed(ctx context.Context, ids ...string) (map[string]bool, error) {
+	return r.opts.Store.ClosedSince(ctx, r.conn.Source(), ids, r.asked.Add(-max(r.opts.Tempo.Wait(distrust), leastDistrust)))
 }
 
 func seats(e *booking.Event) int {
@@ -388,7 +392,7 @@ func (r *reading) count(ctx context.Context, e *booking.Event, a booking.Answer)
 		r.run.Conflicts++
 	case booking.StatusRejected:
 		// A cancel may have come in while the set was made: then all is as it should be.
-		if closed, err := r.closed(ctx); err != nil || closed[e.ExternalID] {
+		if closed, err := r.closed(ctx, e.ExternalID); err != nil || closed[e.ExternalID] {
 			return err
 		}
 		r.run.Refused++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -13,7 +14,8 @@ import (
 
 // Apply decides a set of deliveries on what is stored and saves the outcome, in
 // one transaction. The answers are the set's, in its order, and true only when
-// err is nil: then all is committed. Of errors, booking.ErrUnavailable says that
+// err is nil: then all is committed, and on the disk unless all of the set was read
+// and nothing told. Of errors, booking.ErrUnavailable says that
 // nothing is known to be stored and trying again is safe; *booking.FenceError,
 // that somebody wrote past the ledger, and a reload will see what; any other,
 // that a member of the set cannot be stored as it is.
@@ -21,8 +23,12 @@ func (s *Store) Apply(ctx context.Context, set []booking.Post, now time.Time) ([
 	if len(set) == 0 {
 		return nil, nil
 	}
+	in := s.inTrips
+	if !slices.ContainsFunc(set, func(p booking.Post) bool { return !p.Read }) {
+		in = s.inTripsAgain // whoever reads begins again behind what he knows to be stored
+	}
 	var answers []booking.Answer
-	err := s.inTrips(ctx, func(tx *transaction) error { //nolint:contextcheck // what Decide does in memory is not to be broken off
+	err := in(ctx, func(tx *transaction) error { //nolint:contextcheck // what Decide does in memory is not to be broken off
 		st, err := s.load(tx, set)
 		if err != nil {
 			return err

@@ -161,7 +161,7 @@ func (w *ways) forget(conn *sql.Conn) error {
 // the replay is another's by now, or was stopped: then nothing was written.
 func (s *Store) ApplyReplay(ctx context.Context, set booking.ReplaySet, now time.Time) ([]booking.Answer, error) {
 	var answers []booking.Answer
-	err := s.inTrips(ctx, func(tx *transaction) error { //nolint:contextcheck // what Decide does in memory is not to be broken off
+	err := s.inTripsAgain(ctx, func(tx *transaction) error { //nolint:contextcheck // what Decide does in memory is not to be broken off
 		st, err := s.load(tx, set.Posts)
 		if err != nil {
 			return err

@@ -246,15 +246,16 @@ func (s *Store) StandingHere(ctx context.Context, connections []uuid.UUID, from,
 	return out, nil
 }
 
-// ClosedSince are the external ids of a source whose bookings a webhook canceled
+// ClosedSince are those of a source's external ids whose bookings a webhook canceled
 // since a time, as recorded here.
-func (s *Store) ClosedSince(ctx context.Context, source booking.Source, since time.Time) (map[string]bool, error) {
-	var ids []string
-	err := s.reader(ctx).Table("transitions t").Joins("JOIN bookings b ON b.id = t.booking_id").
-		Where("t.recorded_at >= ? AND t.event = 'cancel' AND t.outcome = 'applied' AND t.actor = 'webhook' AND b.provider = ? AND b.api_base = ?", at(since), source.Provider, source.Base).
-		Distinct().Pluck("b.external_id", &ids).Error
+func (s *Store) ClosedSince(ctx context.Context, source booking.Source, ids []string, since time.Time) (map[string]bool, error) {
+	var closed []string
+	err := s.reader(ctx).Table("bookings b").Joins("JOIN transitions t ON t.booking_id = b.id").
+		Where("b.external_id IN ? AND b.provider = ? AND b.api_base = ?", ids, source.Provider, source.Base).
+		Where("t.recorded_at >= ? AND t.event = 'cancel' AND t.outcome = 'applied' AND t.actor = 'webhook'", at(since)).
+		Distinct().Pluck("b.external_id", &closed).Error
 	out := map[string]bool{}
-	for _, id := range ids {
+	for _, id := range closed {
 		out[id] = true
 	}
 	return out, classify(err)

@@ -24,6 +24,7 @@ type transaction struct {
 	ways  *ways
 	begun bool // a trip was made
 	look  bool // nothing is written: the ledger is read, not locked
+	again bool // its commit does not wait for the disk
 }
 
 // plansOnce has PostgreSQL plan the transaction's statements once for a connection
@@ -35,7 +36,19 @@ const plansOnce = "SELECT set_config('plan_cache_mode', 'force_generic_plan', tr
 // inTrips runs fn in one transaction of the writer whose statements may go in
 // trips. An error of fn, or a panic, rolls it back. The error comes back
 // classified.
-func (s *Store) inTrips(ctx context.Context, fn func(tx *transaction) error) (err error) {
+func (s *Store) inTrips(ctx context.Context, fn func(tx *transaction) error) error {
+	return s.trips(ctx, false, fn)
+}
+
+// inTripsAgain is inTrips for what is done again where a crash of the database's
+// machine takes it back: its commit does not wait for the disk, which would hold the
+// ledger from whoever posts. What commits after it and waits takes it along, so that
+// nobody has been answered, and nothing sent, on the strength of what is lost.
+func (s *Store) inTripsAgain(ctx context.Context, fn func(tx *transaction) error) error {
+	return s.trips(ctx, true, fn)
+}
+
+func (s *Store) trips(ctx context.Context, again bool, fn func(tx *transaction) error) (err error) {
 	defer func() { err = classify(err) }()
 	db, err := s.write.DB()
 	if err != nil {
@@ -46,6 +59,12 @@ func (s *Store) inTrips(ctx context.Context, fn func(tx *transaction) error) (er
 		return err
 	}
 	defer func() { _ = conn.Close() }() // only gives it back
+	if again && s.dialect == migrations.SQLite {
+		defer func() { err = errors.Join(err, syncsAgain(ctx, conn)) }()
+		if _, err := conn.ExecContext(ctx, "PRAGMA synchronous = NORMAL"); err != nil {
+			return err
+		}
+	}
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -53,7 +72,7 @@ func (s *Store) inTrips(ctx context.Context, fn func(tx *transaction) error) (er
 	defer func() { _ = tx.Rollback() }() // nothing to do after a commit
 	g := s.write.Session(&gorm.Session{Context: ctx, NewDB: true})
 	g.Statement.ConnPool = tx
-	if err := fn(&transaction{DB: g.Session(fresh), conn: conn, sql: tx, ways: &s.ways}); err != nil {
+	if err := fn(&transaction{DB: g.Session(fresh), conn: conn, sql: tx, ways: &s.ways, again: again}); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -138,7 +157,11 @@ func (t *trip) make() error {
 		return t.err
 	}
 	if !t.tx.begun && t.tx.ways.dialect == migrations.Postgres {
-		t.steps = append([]*step{{text: plansOnce, want: -1, what: "plan once"}}, t.steps...)
+		begin := []*step{{text: plansOnce, want: -1, what: "plan once"}}
+		if t.tx.again {
+			begin = append(begin, &step{text: "SET LOCAL synchronous_commit = off", want: -1, what: "not wait for the disk"})
+		}
+		t.steps = append(begin, t.steps...)
 	}
 	t.tx.begun = true
 	t.tx.ways.trips.Add(1)

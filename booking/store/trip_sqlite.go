@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"encoding/json"
 	"errors"
@@ -20,6 +21,20 @@ import (
 type prepared struct {
 	conn       driver.Conn
 	statements map[string]driver.Stmt
+}
+
+// syncsAgain has the writer's connection wait for the disk again. One that cannot be
+// told so (its transaction is only just being rolled back) is closed: the next begins
+// as all do.
+func syncsAgain(ctx context.Context, conn *sql.Conn) error {
+	ctx = context.WithoutCancel(ctx)
+	if _, err := conn.ExecContext(ctx, "PRAGMA synchronous = FULL"); err == nil {
+		return nil
+	}
+	if err := conn.Raw(func(any) error { return driver.ErrBadConn }); err != nil && !errors.Is(err, driver.ErrBadConn) {
+		return fmt.Errorf("store: give up a connection that does not wait for the disk: %w", err)
+	}
+	return nil
 }
 
 func (w *ways) sendSQLite(ctx context.Context, driverConn any, steps []*step) error {

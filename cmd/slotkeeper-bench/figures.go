@@ -44,16 +44,29 @@ type figures struct {
 	p50, p99 time.Duration // of an answer
 	cpu      time.Duration // the server's, for one delivery
 	peak     int64         // the server's peak memory so far, in bytes
+	// took is how long each answer took, sorted.
+	took []time.Duration
 }
 
 // figuresOf sums up the latencies of all who were answered within elapsed.
 func figuresOf(latencies []time.Duration, elapsed, cpu time.Duration) figures {
 	slices.Sort(latencies)
-	f := figures{rate: perSecond(len(latencies), elapsed), p50: percentile(latencies, 50), p99: percentile(latencies, 99)}
+	f := figures{rate: perSecond(len(latencies), elapsed), p50: percentile(latencies, 50), p99: percentile(latencies, 99), took: latencies}
 	if len(latencies) > 0 {
 		f.cpu = cpu / time.Duration(len(latencies))
 	}
 	return f
+}
+
+// pooled is the slowest percent of all rounds' answers together. A round's own is that
+// of a few dozen answers, which one stall of the disk holds up together.
+func pooled(rounds []map[phase]figures, of phase) time.Duration {
+	var all []time.Duration
+	for _, r := range rounds {
+		all = append(all, r[of].took...)
+	}
+	slices.Sort(all)
+	return percentile(all, 99)
 }
 
 // over is the median of the rounds' ratios: each round's two phases ran close

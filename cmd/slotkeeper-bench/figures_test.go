@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"reflect"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -55,11 +56,37 @@ func TestFiguresOf(t *testing.T) {
 	t.Parallel()
 	ms := time.Millisecond
 	got := figuresOf([]time.Duration{4 * ms, 2 * ms, 1 * ms, 3 * ms}, 2*time.Second, 8*ms)
-	if want := (figures{rate: 2, p50: 2 * ms, p99: 4 * ms, cpu: 2 * ms}); got != want {
+	if want := (figures{rate: 2, p50: 2 * ms, p99: 4 * ms, cpu: 2 * ms, took: []time.Duration{ms, 2 * ms, 3 * ms, 4 * ms}}); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if got := figuresOf(nil, 0, ms); got != (figures{}) {
+	if got := figuresOf(nil, 0, ms); !reflect.DeepEqual(got, figures{}) {
 		t.Errorf("of nothing: %+v", got)
+	}
+}
+
+// TestPooled takes the slowest percent of all rounds, not of the one that stalled.
+func TestPooled(t *testing.T) {
+	t.Parallel()
+	here := phase{name: "here"}
+	round := func(slow, all int) map[phase]figures {
+		took := make([]time.Duration, 0, all)
+		for i := range all {
+			took = append(took, time.Millisecond)
+			if i < slow {
+				took[i] = time.Second
+			}
+		}
+		return map[phase]figures{here: figuresOf(took, time.Second, 0)}
+	}
+	quiet, stalled := round(0, 200), round(5, 200)
+	if got := pooled([]map[phase]figures{quiet, stalled, quiet}, here); got != time.Millisecond {
+		t.Errorf("five of 600 made it %s", got)
+	}
+	if got := pooled([]map[phase]figures{stalled, stalled, stalled}, here); got != time.Second {
+		t.Errorf("fifteen of 600 made it %s", got)
+	}
+	if got := pooled(nil, here); got != 0 {
+		t.Errorf("of nothing: %s", got)
 	}
 }
 

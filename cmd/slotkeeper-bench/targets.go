@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -90,6 +91,23 @@ func atMostTwice(what, unit string, of, base phase, value func(figures) time.Dur
 	return goal{what, []phase{of, base}, "at most 2" + unit, func(b *bench) (string, bool) {
 		got := over(b.results, of, base, func(f figures) float64 { return float64(value(f)) })
 		return fmt.Sprintf("%.2f%s", got, unit), got > 0 && got <= 2
+	}}
+}
+
+// slowestTwice asks the slowest percent of a phase's answers not to take more than
+// twice as long as a base's, all rounds together; and says how far they lie apart.
+func slowestTwice(what, unit string, of, base phase) goal {
+	return goal{what, []phase{of, base}, "at most 2" + unit, func(b *bench) (string, bool) {
+		slow, usual := pooled(b.results, of), pooled(b.results, base)
+		if usual <= 0 {
+			return "nothing", false
+		}
+		var rounds []string
+		for _, r := range b.results {
+			rounds = append(rounds, fmt.Sprintf("%.2f", float64(r[of].p99)/float64(max(r[base].p99, 1))))
+		}
+		got := float64(slow) / float64(usual)
+		return fmt.Sprintf("%.2f%s (%s to %s; by round %s)", got, unit, milliseconds(usual), milliseconds(slow), strings.Join(rounds, ", ")), got <= 2
 	}}
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,12 +37,17 @@ type large struct {
 // standIn is what all stand-ins are.
 type standIn interface{ APIBase() string }
 
-func newLarge(t *testing.T, databaseURL string, s standIn, front *apitest.Front) *large {
+// newLarge starts an installation that may reach the account, and others.
+func newLarge(t *testing.T, databaseURL string, s standIn, front *apitest.Front, others ...string) *large {
 	t.Helper()
-	at, err := url.Parse(s.APIBase())
-	must(t, err)
+	var hosts []string
+	for _, base := range append(others, s.APIBase()) {
+		at, err := url.Parse(base)
+		must(t, err)
+		hosts = append(hosts, at.Host)
+	}
 	l := &large{front: front, base: s.APIBase()}
-	l.server = newServer(t, databaseURL, "SLOTKEEPER_ALLOW_PRIVATE_HOSTS="+at.Host, "SLOTKEEPER_TEMPO="+strconv.Itoa(sizesTempo))
+	l.server = newServer(t, databaseURL, "SLOTKEEPER_ALLOW_PRIVATE_HOSTS="+strings.Join(hosts, ","), "SLOTKEEPER_TEMPO="+strconv.Itoa(sizesTempo))
 	l.token = l.server.token(t, "read")
 	return l
 }

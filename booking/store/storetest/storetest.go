@@ -76,6 +76,7 @@ func Run(t *testing.T, fresh func(testing.TB) string) {
 		{"EffectOrder", testEffectOrder},
 		{"RetryBesideAnother", testRetryBesideAnother},
 		{"ClaimRace", testClaimRace},
+		{"Waits", testWaits},
 		{"Rivals", testRivals},
 		{"LostDatabase", testLostDatabase},
 	} {
