@@ -15,6 +15,7 @@ type Hold struct {
 	Until time.Time
 }
 
-// ErrNotHeld says that what somebody held is another's by now, or is over: nothing
-// of what he asked for was written.
-var ErrNotHeld = errors.New("another has it by now, or it is over")
+// ErrNotHeld says that what somebody held is another's by now, or is over, or that the
+// database has crashed since, which ends holds of runs and replays: nothing of what he
+// asked for was written.
+var ErrNotHeld = errors.New("another has it by now, or it is over, or the database crashed")

@@ -20,7 +20,7 @@ type connectionLister interface {
 type connectionCollector struct {
 	connections connectionLister
 	now         func() time.Time
-	up          *prometheus.Desc
+	up, since   *prometheus.Desc
 }
 
 func newConnectionCollector(l connectionLister, now func() time.Time) *connectionCollector {
@@ -29,10 +29,16 @@ func newConnectionCollector(l connectionLister, now func() time.Time) *connectio
 		up: prometheus.NewDesc("slotkeeper_connection_up",
 			"Whether a connected account works: 0 while its API or webhook fails or it needs a new sign-in. Those that were disconnected are left out.",
 			[]string{"connection"}, nil),
+		since: prometheus.NewDesc("slotkeeper_connection_down_since_seconds",
+			"Since when a connected account does not work, in seconds since 1970. Those that work have none.",
+			[]string{"connection"}, nil),
 	}
 }
 
-func (c *connectionCollector) Describe(out chan<- *prometheus.Desc) { out <- c.up }
+func (c *connectionCollector) Describe(out chan<- *prometheus.Desc) {
+	out <- c.up
+	out <- c.since
+}
 
 func (c *connectionCollector) Collect(out chan<- prometheus.Metric) {
 	// A collector gets no context from its scraper.
@@ -51,6 +57,9 @@ func (c *connectionCollector) Collect(out chan<- prometheus.Metric) {
 		up := 1.0
 		if down(state) {
 			up = 0
+			if since := conn.DownSince(); since != nil {
+				out <- prometheus.MustNewConstMetric(c.since, prometheus.GaugeValue, float64(since.Unix()), conn.ID.String())
+			}
 		}
 		out <- prometheus.MustNewConstMetric(c.up, prometheus.GaugeValue, up, conn.ID.String())
 	}

@@ -524,6 +524,12 @@ func TestConnectionMetric(t *testing.T) {
 	res := w.get(t, w.browser(t), "/metrics", "Authorization", w.token(t, access.Read))
 	for n, up := range map[byte]string{5: "1", 6: "0", 7: "0", 8: "1", 9: "0"} {
 		has(t, "metrics", res.body, `slotkeeper_connection_up{connection="`+id(n).String()+`"} `+up)
+		since := `slotkeeper_connection_down_since_seconds{connection="` + id(n).String() + `"} `
+		if up == "0" {
+			has(t, "metrics", res.body, since+"1.")
+		} else {
+			hasNot(t, "metrics", res.body, since)
+		}
 	}
 	hasNot(t, "metrics", res.body, id(3).String())
 }

@@ -189,7 +189,8 @@ func (r *reading) end(ctx context.Context, err error) error {
 	var later *providers.LaterError
 	switch {
 	case errors.Is(err, booking.ErrNotHeld):
-		return r.lost(ctx)
+		r.lost(ctx)
+		return nil
 	case err == nil:
 		r.run.Status, r.run.FinishedAt = booking.RunDone, &now
 	case errors.As(err, &later), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, booking.ErrUnavailable):
@@ -209,7 +210,8 @@ func (r *reading) end(ctx context.Context, err error) error {
 	}
 	switch releaseErr := r.opts.Store.ReleaseRun(ctx, r.run, r.by); {
 	case errors.Is(releaseErr, booking.ErrNotHeld):
-		return r.lost(ctx)
+		r.lost(ctx)
+		return err // of a database that was away: it is tried again soon
 	case releaseErr != nil:
 		// Its hold ends by itself, and then Watch has it gone on with.
 		return errors.Join(err, releaseErr)
@@ -230,12 +232,11 @@ func (r *reading) end(ctx context.Context, err error) error {
 	return nil
 }
 
-// lost says that the run is another's by now, or was stopped: what was read since the
-// last page is applied, and not counted.
-func (r *reading) lost(ctx context.Context) error {
-	r.opts.Log.WarnContext(ctx, "run is no longer ours: it was stopped or taken over", "run", r.run.ID, "kind", r.run.Kind,
+// lost says that the run is not ours any more: what was read since the last page is
+// not counted, and read again by whoever goes on.
+func (r *reading) lost(ctx context.Context) {
+	r.opts.Log.WarnContext(ctx, "run is no longer ours: it was stopped or taken over, or the database crashed", "run", r.run.ID, "kind", r.run.Kind,
 		"connection", r.run.ConnectionID, "pages", r.run.Pages)
-	return nil
 }
 
 // over tells whether a run that failed is not gone on with. An import has no next

@@ -68,7 +68,11 @@ func (a *Accounts) Watch(ctx context.Context) (Due, error) {
 		if err != nil && !errors.Is(err, booking.ErrNotFound) {
 			return due, err
 		}
-		if err == nil && now.Sub(last.StartedAt) < a.opts.Tempo.Wait(reconcileEvery) {
+		compared := last.StartedAt
+		if err != nil && c.ReadFrom != nil {
+			compared = c.CreatedAt // its first import reads the same, and has just begun
+		}
+		if now.Sub(compared) < a.opts.Tempo.Wait(reconcileEvery) {
 			continue
 		}
 		// A list has no secrets, without which nothing can be asked.

@@ -152,6 +152,7 @@ func (w *ways) forget(conn *sql.Conn) error {
 		for _, statement := range w.prepared.statements {
 			errs = append(errs, statement.Close())
 		}
+		w.prepared = prepared{}
 		return errors.Join(errs...)
 	})
 }

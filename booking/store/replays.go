@@ -71,14 +71,16 @@ func (s *Store) BeginReplay(ctx context.Context, r booking.Replay, e access.Entr
 // ClaimReplay takes a replay to go on with it. It is false when somebody else has
 // it, or it has ended.
 func (s *Store) ClaimReplay(ctx context.Context, id uuid.UUID, now time.Time, h booking.Hold) (booking.Replay, bool, error) {
-	res := s.write.WithContext(ctx).Table("replays").
-		Where("id = ? AND status = 'running' AND (claimed_until IS NULL OR claimed_until < ?)", id, at(now)).
-		Updates(map[string]any{"claimed_by": h.By, "claimed_until": at(h.Until)})
-	if res.Error != nil || res.RowsAffected == 0 {
-		return booking.Replay{}, false, classify(res.Error)
-	}
-	r, err := oneReplay(s.write.WithContext(ctx).Where("id = ?", id))
-	return r, err == nil, err
+	var r booking.Replay
+	mine := false
+	err := s.inTx(ctx, func(tx *gorm.DB) (err error) {
+		if mine, err = claim(tx, s.dialect, "replays", id, now, h); err != nil || !mine {
+			return err
+		}
+		r, err = oneReplay(tx.Where("id = ?", id))
+		return err
+	})
+	return r, mine && err == nil, err
 }
 
 // HoldReplay keeps a claimed replay for longer, with how many receipts it is about
@@ -97,11 +99,16 @@ func (s *Store) HoldReplay(ctx context.Context, id uuid.UUID, total *int, step b
 // ReleaseReplay gives a replay back, with its new status. booking.ErrNotHeld says
 // that it was taken over, or stopped: nothing is written then.
 func (s *Store) ReleaseReplay(ctx context.Context, r booking.Replay, by uuid.UUID) error {
-	res := s.write.WithContext(ctx).Table("replays").Where("id = ? AND status = 'running' AND claimed_by = ?", r.ID, by).Updates(map[string]any{
-		"status": r.Status, "failures": r.Failures, "error": storable(r.Error), "moved_at": at(r.MovedAt), "finished_at": atPtr(r.FinishedAt),
-		"claimed_by": nil, "claimed_until": nil,
+	return s.inTx(ctx, func(tx *gorm.DB) error {
+		res := held(tx, "replays", r.ID, by).Updates(map[string]any{
+			"status": r.Status, "failures": r.Failures, "error": storable(r.Error), "moved_at": at(r.MovedAt), "finished_at": atPtr(r.FinishedAt),
+			"claimed_by": nil, "claimed_until": nil,
+		})
+		if err := oneRow(res, booking.ErrNotHeld); err != nil {
+			return err
+		}
+		return letGo(tx, r.ID)
 	})
-	return classify(oneRow(res, booking.ErrNotHeld))
 }
 
 // stepReplay adds what a set found to a replay that is held by somebody.
@@ -119,8 +126,7 @@ func stepReplay(tx *gorm.DB, id, by uuid.UUID, step booking.ReplayStep, changesL
 			set[column] = gorm.Expr(`"`+column+`" + ?`, n)
 		}
 	}
-	res := tx.Table("replays").Where("id = ? AND status = 'running' AND claimed_by = ?", id, by).Updates(set)
-	if err := oneRow(res, booking.ErrNotHeld); err != nil {
+	if err := oneRow(held(tx, "replays", id, by).Updates(set), booking.ErrNotHeld); err != nil {
 		return err
 	}
 	room := min(max(booking.MaxReplayChanges-changesListed, 0), len(step.Changes))
@@ -147,6 +153,9 @@ func (s *Store) StopReplay(ctx context.Context, id uuid.UUID, e access.Entry) (b
 		}
 		if res.RowsAffected == 0 {
 			return &booking.ConflictError{Code: "ended", Detail: "it has ended already: it is " + string(out.Status)}
+		}
+		if err := letGo(tx, id); err != nil {
+			return err
 		}
 		return appendAdminLog(tx, e)
 	})

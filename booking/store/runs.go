@@ -91,14 +91,16 @@ const beginTries = 10
 // ClaimRun takes a run for its next page. It is false when somebody else has it, or
 // it has ended.
 func (s *Store) ClaimRun(ctx context.Context, id uuid.UUID, now time.Time, h booking.Hold) (booking.Run, bool, error) {
-	res := s.write.WithContext(ctx).Table("runs").
-		Where("id = ? AND status = 'running' AND (claimed_until IS NULL OR claimed_until < ?)", id, at(now)).
-		Updates(map[string]any{"claimed_by": h.By, "claimed_until": at(h.Until)})
-	if res.Error != nil || res.RowsAffected == 0 {
-		return booking.Run{}, false, classify(res.Error)
-	}
-	r, err := oneRun(s.write.WithContext(ctx).Where("id = ?", id))
-	return r, err == nil, err
+	var r booking.Run
+	mine := false
+	err := s.inTx(ctx, func(tx *gorm.DB) (err error) {
+		if mine, err = claim(tx, s.dialect, "runs", id, now, h); err != nil || !mine {
+			return err
+		}
+		r, err = oneRun(tx.Where("id = ?", id))
+		return err
+	})
+	return r, mine && err == nil, err
 }
 
 // HoldRun keeps a claimed run for longer, with what was found so far unless that is
@@ -110,7 +112,8 @@ func (s *Store) HoldRun(ctx context.Context, id uuid.UUID, found *booking.Run, h
 			set[column] = value
 		}
 	}
-	return s.runHeld(ctx, id, h.By, set)
+	res := held(s.write.WithContext(ctx), "runs", id, h.By).Updates(set)
+	return classify(oneRow(res, booking.ErrNotHeld))
 }
 
 // ReleaseRun gives a run back, with what was found and its new status.
@@ -119,12 +122,12 @@ func (s *Store) HoldRun(ctx context.Context, id uuid.UUID, found *booking.Run, h
 func (s *Store) ReleaseRun(ctx context.Context, r booking.Run, by uuid.UUID) error {
 	set := progress(r)
 	set["status"], set["finished_at"], set["claimed_by"], set["claimed_until"] = r.Status, atPtr(r.FinishedAt), nil, nil
-	return s.runHeld(ctx, r.ID, by, set)
-}
-
-func (s *Store) runHeld(ctx context.Context, id, by uuid.UUID, set map[string]any) error {
-	res := s.write.WithContext(ctx).Table("runs").Where("id = ? AND status = 'running' AND claimed_by = ?", id, by).Updates(set)
-	return classify(oneRow(res, booking.ErrNotHeld))
+	return s.inTx(ctx, func(tx *gorm.DB) error {
+		if err := oneRow(held(tx, "runs", r.ID, by).Updates(set), booking.ErrNotHeld); err != nil {
+			return err
+		}
+		return letGo(tx, r.ID)
+	})
 }
 
 func progress(r booking.Run) map[string]any {
@@ -149,7 +152,10 @@ func (s *Store) StopRun(ctx context.Context, id uuid.UUID, now time.Time) (booki
 		if out, err = oneRun(tx.Where("id = ?", id)); err == nil && res.RowsAffected == 0 {
 			err = &booking.ConflictError{Code: "ended", Detail: "it has ended already: it is " + string(out.Status)}
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return letGo(tx, id)
 	})
 	return out, err
 }

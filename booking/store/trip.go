@@ -60,7 +60,7 @@ func (s *Store) trips(ctx context.Context, again bool, fn func(tx *transaction) 
 	}
 	defer func() { _ = conn.Close() }() // only gives it back
 	if again && s.dialect == migrations.SQLite {
-		defer func() { err = errors.Join(err, syncsAgain(ctx, conn)) }()
+		defer func() { err = errors.Join(err, s.ways.syncsAgain(ctx, conn)) }()
 		if _, err := conn.ExecContext(ctx, "PRAGMA synchronous = NORMAL"); err != nil {
 			return err
 		}

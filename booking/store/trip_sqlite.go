@@ -26,10 +26,13 @@ type prepared struct {
 // syncsAgain has the writer's connection wait for the disk again. One that cannot be
 // told so (its transaction is only just being rolled back) is closed: the next begins
 // as all do.
-func syncsAgain(ctx context.Context, conn *sql.Conn) error {
+func (w *ways) syncsAgain(ctx context.Context, conn *sql.Conn) error {
 	ctx = context.WithoutCancel(ctx)
 	if _, err := conn.ExecContext(ctx, "PRAGMA synchronous = FULL"); err == nil {
 		return nil
+	}
+	if err := w.forget(conn); err != nil {
+		return fmt.Errorf("store: close the statements of a connection that does not wait for the disk: %w", err)
 	}
 	if err := conn.Raw(func(any) error { return driver.ErrBadConn }); err != nil && !errors.Is(err, driver.ErrBadConn) {
 		return fmt.Errorf("store: give up a connection that does not wait for the disk: %w", err)

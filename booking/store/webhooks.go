@@ -47,9 +47,11 @@ func (s *Store) AskWebhooks(ctx context.Context, e booking.Endpoint, now time.Ti
 	}
 	cursor = rows[len(rows)-1].Seq
 	err = s.inTx(ctx, func(tx *gorm.DB) error {
-		// Guarded: whoever was faster has moved it, and what was switched off meanwhile
-		// is told nothing.
-		res := tx.Exec("UPDATE endpoints SET told = ? WHERE id = ? AND told = ? AND off = '' AND removed_at IS NULL", cursor, e.ID, e.Cursor)
+		// Guarded: whoever was faster has moved it, what was switched off meanwhile is
+		// told nothing, and what a crash took back since it was read (inTripsAgain) is not
+		// told of: others will have its numbers.
+		res := tx.Exec(`UPDATE endpoints SET told = ? WHERE id = ? AND told = ? AND off = '' AND removed_at IS NULL
+			AND EXISTS (SELECT 1 FROM transitions WHERE seq = ? AND id = ?)`, cursor, e.ID, e.Cursor, cursor, rows[len(rows)-1].ID)
 		if res.Error != nil {
 			return res.Error
 		}

@@ -389,7 +389,7 @@ func (rp *replaying) end(ctx context.Context, err error) error {
 	switch releaseErr := rp.opts.Store.ReleaseReplay(keep, rp.run, rp.by); {
 	case errors.Is(releaseErr, booking.ErrNotHeld):
 		rp.lost(ctx)
-		return nil
+		return err // of a database that was away: it is tried again soon
 	case releaseErr != nil:
 		return errors.Join(err, releaseErr) // its hold ends by itself
 	}
@@ -402,8 +402,8 @@ func (rp *replaying) end(ctx context.Context, err error) error {
 	return nil
 }
 
-// lost says that the replay is another's by now, or was stopped: nothing that was
-// decided since was written.
+// lost says that the replay is not ours any more: nothing that was decided since was
+// written.
 func (rp *replaying) lost(ctx context.Context) {
-	rp.opts.Log.WarnContext(ctx, "replay is no longer ours: it was stopped or taken over", "replay", rp.run.ID, "looked", rp.run.Looked)
+	rp.opts.Log.WarnContext(ctx, "replay is no longer ours: it was stopped or taken over, or the database crashed", "replay", rp.run.ID, "looked", rp.run.Looked)
 }

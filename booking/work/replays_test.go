@@ -54,6 +54,8 @@ type watched struct {
 	applied atomic.Int64
 	// cut ends the work before the nth set is applied, as a crash would.
 	cut func(n int64) error
+	// lose takes the nth set back once it was applied, of which nobody hears.
+	lose func(n int64) bool
 }
 
 func (w *watched) ApplyReplay(ctx context.Context, set booking.ReplaySet, now time.Time) ([]booking.Answer, error) {
@@ -62,6 +64,11 @@ func (w *watched) ApplyReplay(ctx context.Context, set booking.ReplaySet, now ti
 		if err := w.cut(n); err != nil {
 			return nil, err
 		}
+	}
+	if w.lose != nil && w.lose(n) {
+		answers := make([]booking.Answer, len(set.Posts))
+		set.Step(answers)
+		return answers, nil
 	}
 	return w.Store.ApplyReplay(ctx, set, now)
 }
@@ -429,6 +436,45 @@ func TestReplayResumes(t *testing.T) {
 		changes, err := r.Changes(t.Context(), run.ID)
 		if err != nil || run.Status != booking.RunDone || run.Looked != many || run.Changed != many || run.Transitions != many || len(changes) != many {
 			t.Errorf("%+v, %d listed, %v", run, len(changes), err)
+		}
+	})
+}
+
+// TestReplayOutlivesACrash: a database that crashed takes back what was committed last.
+// The process that replays is not told, and must not go on behind it.
+func TestReplayOutlivesACrash(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, d *desk) {
+		d.providers["generic"] = generic.New()
+		c := d.connect(t, providers.Connection{Provider: "generic", APIBase: "https://generic.example"})
+		const many = 20
+		for i := range many {
+			d.tell(t, c, said("invitee.created", fmt.Sprint("b", i), 1, tomorrow.Add(time.Duration(i)*time.Hour)), templateChanged)
+		}
+		r, w := d.replays()
+		run, err := r.Begin(t.Context(), everything, operator)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.lose = func(n int64) bool {
+			if n == 4 {
+				_, err := d.SQL.ExecContext(t.Context(), "DELETE FROM holders") // as PostgreSQL does when it recovers
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			return n == 3 || n == 4
+		}
+		for _, want := range []booking.RunStatus{booking.RunRunning, booking.RunDone} {
+			if err := r.Work(t.Context(), run.ID); err != nil {
+				t.Fatal(err)
+			}
+			if run, err = r.Replay(t.Context(), run.ID); err != nil || run.Status != want {
+				t.Fatalf("it is %+v, not %s: %v", run, want, err)
+			}
+		}
+		if run.Looked != many || run.Changed != many {
+			t.Errorf("of %d it looked at %d and changed %d", many, run.Looked, run.Changed)
 		}
 	})
 }

@@ -116,8 +116,18 @@ func (l lossy) powerCut(t *testing.T) (lost int) {
 		}
 		return nil
 	})
+	var holder string
+	must(t, db.QueryRowContext(t.Context(), "SELECT claimed_by FROM runs WHERE kind = 'backfill'").Scan(&holder))
 	l.cluster.kill(t)
 	l.cluster.start(t)
+	waitFor(t, "the hold to be over", func() error {
+		var n int
+		err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM holders WHERE holder = $1", holder).Scan(&n)
+		if err == nil && n > 0 {
+			t.Error("a hold outlasted the crash")
+		}
+		return err
+	})
 	var kept place
 	waitFor(t, "the database", func() (err error) {
 		kept, err = read("SELECT coalesce(max(seq), 0), '' FROM transitions")

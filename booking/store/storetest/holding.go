@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"slotkeeper/booking"
+	"slotkeeper/migrations"
 	"slotkeeper/providers"
 )
 
@@ -206,6 +207,26 @@ func testHeldRuns(t *testing.T, b *Bench) {
 	if _, mine, err := b.ClaimRun(ctx, begun.ID, Now, h); err != nil || !mine {
 		t.Fatalf("what was given back is not to be had: %t, %v", mine, err)
 	}
+	// PostgreSQL empties the table when it recovers from a crash.
+	if err := b.exec(t, "DELETE FROM holders"); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{
+		"hold":  b.HoldRun(ctx, begun.ID, &found, h),
+		"renew": b.HoldRun(ctx, begun.ID, nil, h),
+		"end":   b.ReleaseRun(ctx, done, h.By),
+	} {
+		if !errors.Is(err, booking.ErrNotHeld) {
+			t.Errorf("%s after a crash: %v", what, err)
+		}
+	}
+	h.By = uuid.New()
+	if _, mine, err := b.ClaimRun(ctx, begun.ID, Now, h); err != nil || !mine {
+		t.Fatalf("after a crash it is not to be had: %t, %v", mine, err)
+	}
+	if err := b.HoldRun(ctx, begun.ID, &found, h); err != nil {
+		t.Errorf("whoever goes on after a crash lost it: %v", err)
+	}
 	stopped, err := b.StopRun(ctx, begun.ID, Now)
 	if err != nil || stopped.Status != booking.RunStopped || stopped.FinishedAt == nil || stopped.Pages != 3 {
 		t.Errorf("stopped: %+v, %v", stopped, err)
@@ -217,6 +238,14 @@ func testHeldRuns(t *testing.T, b *Bench) {
 	} {
 		if !errors.Is(err, booking.ErrNotHeld) {
 			t.Errorf("%s what was stopped: %v", what, err)
+		}
+	}
+	if n := b.count(t, "SELECT count(*) FROM holders"); n != 0 {
+		t.Errorf("%d still hold what is over", n)
+	}
+	if b.Dialect() == migrations.Postgres {
+		if n := b.count(t, "SELECT count(*) FROM pg_class WHERE relname = 'holders' AND relpersistence = 'u'"); n != 1 {
+			t.Error("holds outlast crashes")
 		}
 	}
 	var conflict *booking.ConflictError
@@ -232,4 +261,12 @@ func testHeldRuns(t *testing.T, b *Bench) {
 	}); err != nil || next.ID == begun.ID {
 		t.Errorf("after one that was stopped another began: %+v, %v", next, err)
 	}
+}
+
+func (b *Bench) count(t *testing.T, query string) (n int) {
+	t.Helper()
+	if err := b.SQL.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
