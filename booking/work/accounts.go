@@ -21,12 +21,21 @@ type Accounts interface {
 }
 
 const (
-	// A page may wait for a provider's rate limit for minutes.
-	readTimeout  = 15 * time.Minute
+	// A comparison of a large account goes on for hours within its provider's rate
+	// limit, and is worth nothing until it is through. What keeps it from hanging are
+	// the timeouts of its calls. A job of a process that died stands as running for as
+	// long: nobody waits for it.
+	readTimeout = 24 * time.Hour
+	// So its workers are its own: nothing else waits behind accounts that are read.
+	readQueue    = "reads"
+	readers      = 20
+	readPoll     = time.Second // of what other processes ask for
 	checkTimeout = 2 * time.Minute
-	readAttempts = 3
-	watchEvery   = time.Minute
-	leastWatch   = time.Second // however fast a test lets time pass
+	// replayTimeout ends a job, not its replay: another goes on where it is.
+	replayTimeout = 15 * time.Minute
+	readAttempts  = 3
+	watchEvery    = time.Minute
+	leastWatch    = time.Second // however fast a test lets time pass
 )
 
 // readArgs name a run to work on. It is held by its row, not by its job: one that
@@ -113,7 +122,7 @@ func (q *Queue) periodic() []*river.PeriodicJob {
 func (q *Queue) WakeRun(ctx context.Context, run uuid.UUID) error {
 	// Watch wakes it again as long as it is under way: jobs that went on by
 	// themselves would become more and more while a provider is away.
-	if _, err := q.client.Insert(ctx, readArgs{Run: run}, &river.InsertOpts{MaxAttempts: readAttempts}); err != nil {
+	if _, err := q.client.Insert(ctx, readArgs{Run: run}, &river.InsertOpts{MaxAttempts: readAttempts, Queue: readQueue}); err != nil {
 		return fmt.Errorf("work: wake a run: %w", err)
 	}
 	return nil

@@ -151,7 +151,7 @@ type replayer struct {
 	queue *Queue
 }
 
-func (*replayer) Timeout(*river.Job[replayArgs]) time.Duration { return readTimeout }
+func (*replayer) Timeout(*river.Job[replayArgs]) time.Duration { return replayTimeout }
 
 func (w *replayer) Work(ctx context.Context, job *river.Job[replayArgs]) error {
 	return w.queue.opts.Replays.Work(ctx, job.Args.Replay)

@@ -134,7 +134,10 @@ func New(o Options) (*Queue, error) {
 		driver = riversqlite.New(db)
 	}
 	q.client, err = river.NewClient(driver, &river.Config{
-		Queues:               map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workers}},
+		Queues: map[string]river.QueueConfig{
+			river.QueueDefault: {MaxWorkers: workers},
+			readQueue:          {MaxWorkers: readers, FetchPollInterval: readPoll},
+		},
 		Workers:              jobs,
 		Logger:               slog.New(levelled{o.Log.Handler(), slog.LevelWarn}),
 		JobTimeout:           max(o.Tempo.Wait(jobTimeout), leastTimeout),
