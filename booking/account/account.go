@@ -42,6 +42,7 @@ type Store interface {
 	Drifts(ctx context.Context, connection uuid.UUID, limit int) ([]booking.Drift, error)
 	NoteDrift(ctx context.Context, d booking.Drift) error
 	OpenRuns(ctx context.Context) ([]booking.Run, error)
+	Runs(ctx context.Context, connection uuid.UUID, limit int) ([]booking.Run, error)
 	NewestRun(ctx context.Context, connection uuid.UUID, kind booking.RunKind) (booking.Run, error)
 	Connections(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[providers.Connection], error)
 	ForgetDrifts(ctx context.Context, connection uuid.UUID, before time.Time) error
@@ -83,10 +84,14 @@ type Options struct {
 }
 
 // Accounts are the installation's connected accounts.
-type Accounts struct{ opts Options }
+type Accounts struct {
+	opts Options
+	// looks bounds what one comparison asks for one by one.
+	looks int
+}
 
 // New makes them.
-func New(o Options) *Accounts { return &Accounts{opts: o} }
+func New(o Options) *Accounts { return &Accounts{opts: o, looks: mostLooks} }
 
 // ErrCannotAsk says that the provider has no API, or the connection nothing to
 // call it with.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"time"
 
 	"slotkeeper/booking"
 	"slotkeeper/providers"
@@ -27,15 +28,17 @@ func (r *reading) blocks(ctx context.Context) error {
 	if err := r.save(ctx); err != nil {
 		return err
 	}
-	ticket, err := r.opts.Store.Ticket(ctx, r.opts.Now())
-	if err != nil {
+	var all []booking.Block
+	var asked time.Time
+	err := r.ask(ctx, func(ticket time.Time) (err error) {
+		asked = ticket
+		all, err = api.Blocks(ctx, r.opts.Client, r.conn, providers.Window{From: r.run.From, To: r.run.To})
+		r.run.Requests++
 		return err
-	}
-	all, err := api.Blocks(ctx, r.opts.Client, r.conn, providers.Window{From: r.run.From, To: r.run.To})
-	r.run.Requests++
+	})
 	switch {
 	case err == nil:
-		err = r.opts.Store.ReplaceBlocks(ctx, r.conn.ID, r.conn.Source(), r.run.From, r.run.To, all, ticket)
+		err = r.opts.Store.ReplaceBlocks(ctx, r.conn.ID, r.conn.Source(), r.run.From, r.run.To, all, asked)
 	case !passing(err):
 		r.opts.Log.WarnContext(ctx, "unavailable times were not read", "run", r.run.ID, "connection", r.conn.ID, "err", err)
 		r.run.Error, err = fmt.Sprintf("unavailable times were not read: %v", err), nil

@@ -3,8 +3,10 @@ package account_test
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -19,6 +21,8 @@ import (
 type gates struct {
 	mu  sync.Mutex
 	all map[string]*gate
+	// hidden are the bookings that the API knows and does not list.
+	hidden map[string]bool
 }
 
 type gate struct{ reached, open chan struct{} }
@@ -50,6 +54,13 @@ func (g *gates) pass(call string) {
 type gated struct {
 	*calendly.Provider
 	gates *gates
+}
+
+func (g gated) List(ctx context.Context, client *http.Client, c providers.Connection, o providers.Origin, w providers.Window, cursor string, ticket time.Time) (providers.Page, error) {
+	g.gates.pass("list")
+	p, err := g.Provider.List(ctx, client, c, o, w, cursor, ticket)
+	p.Standings = slices.DeleteFunc(p.Standings, func(s providers.Standing) bool { return s.Event != nil && g.gates.hidden[s.Event.ExternalID] })
+	return p, err
 }
 
 func (g gated) Identify(ctx context.Context, client *http.Client, c providers.Connection) (providers.Profile, error) {

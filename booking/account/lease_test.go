@@ -69,6 +69,13 @@ func (w *wound) stop() {
 	w.stands = time.Now().UTC()
 }
 
+// goOn has a clock that stopped stand later.
+func (w *wound) goOn(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stands = w.stands.Add(d)
+}
+
 // desk is an account at Calendly, connected over OAuth, that two processes look
 // after.
 type desk struct {

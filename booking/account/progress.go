@@ -1,6 +1,7 @@
 package account
 
 import (
+	"strings"
 	"time"
 
 	"slotkeeper/booking"
@@ -17,6 +18,9 @@ type Progress struct {
 	Canceled bool
 	// Listed says that all bookings were read; the unavailable times follow.
 	Listed bool
+	// Looking says that all bookings were read, and that those are asked for one by one
+	// that stand here and were not among them.
+	Looking bool
 	// Percent of the window that was read, 0 to 100; -1 when that is not known.
 	Percent int
 }
@@ -27,8 +31,11 @@ func ProgressOf(p providers.Provider, r booking.Run) Progress {
 	if r.Cursor == blocksNext {
 		return Progress{Until: r.To, Listed: true, Percent: 100}
 	}
+	if r.Status == booking.RunRunning && strings.HasPrefix(r.Cursor, lookedTo) {
+		return Progress{Until: r.To, Looking: true, Percent: 100}
+	}
 	gauge, ok := p.(providers.Gauge)
-	if !ok || r.Cursor == "" {
+	if !ok || r.Cursor == "" || r.Status == booking.RunDone {
 		return Progress{Percent: -1}
 	}
 	reached := gauge.Reached(r.Cursor)

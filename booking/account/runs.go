@@ -35,9 +35,9 @@ const (
 	// goneFor is how long a booking must be unknown to its provider to be removed
 	// here: a single 404 changes nothing (R15).
 	goneFor = 10 * time.Minute
-	// mostLooks bounds what one run asks for one by one.
-	mostLooks = 200
-	mostDrift = 1000
+	// mostDrift is more than an account has bookings in a window: of one that is gone
+	// must be known that it was so before.
+	mostDrift = 20_000
 )
 
 // Begin has a connection's bookings read from a day on, or finds the run of the
@@ -94,7 +94,9 @@ type reading struct {
 	drifts map[string]booking.Drift
 	// seen are the external ids that this reading met. They are kept in memory
 	// alone: a reconcile that is taken over begins anew.
-	seen  map[string]bool
+	seen map[string]bool
+	// place is what a reconcile that is done leaves for the next one, as its cursor.
+	place string
 	asked time.Time // the ticket of the last read
 	// seats are who has one in the shared bookings that it met.
 	seats map[string]seating
@@ -109,7 +111,9 @@ type seating struct {
 // Work reads on in a run, until it has ended, until it shall be looked at again
 // (a *providers.LaterError), or until ctx ends. What was read is applied before the
 // next page is asked for, and where that begins is kept with it, so that whoever
-// goes on neither skips nor repeats more than a page.
+// goes on with a backfill neither skips nor repeats more than a page. A reconcile is
+// one pass, however long that takes: it waits in its place (ask), and must be given
+// the time.
 func (a *Accounts) Work(ctx context.Context, id uuid.UUID) error {
 	h := a.hold()
 	run, mine, err := a.opts.Store.ClaimRun(ctx, id, a.opts.Now(), h)
@@ -159,12 +163,7 @@ func (r *reading) readAll(ctx context.Context) (err error) {
 		if next == "" {
 			break
 		}
-		r.run.MovedAt = r.opts.Now()
 		if err := r.save(ctx); err != nil {
-			return err
-		}
-		// A long run outlives a token.
-		if r.conn, err = r.fresh(ctx, r.conn, r.api); err != nil {
 			return err
 		}
 	}
@@ -173,11 +172,16 @@ func (r *reading) readAll(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return r.blocks(ctx)
+	err = r.blocks(ctx)
+	if err == nil {
+		r.run.Cursor = r.place
+	}
+	return err
 }
 
 // save keeps what was found so far, and the run for longer.
 func (r *reading) save(ctx context.Context) error {
+	r.run.MovedAt = r.opts.Now()
 	return r.opts.Store.HoldRun(ctx, r.run.ID, &r.run, r.longer(r.by))
 }
 
@@ -245,25 +249,29 @@ func (r *reading) over(err error) bool {
 	if providers.NeedsSignIn(err) || errors.Is(err, ErrCannotAsk) {
 		return true
 	}
-	away := passing(err) || errors.Is(err, providers.ErrBadAnswer) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-	return r.run.Failures >= mostFailures && (r.run.Kind != booking.RunBackfill || !away)
+	return r.run.Failures >= mostFailures && (r.run.Kind != booking.RunBackfill || !stumbled(err))
+}
+
+// stumbled tells of errors of a provider that stumbles, or cannot be reached.
+func stumbled(err error) bool {
+	return passing(err) || errors.Is(err, providers.ErrBadAnswer) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // page reads and applies one page, and returns the next one's cursor.
 func (r *reading) page(ctx context.Context) (next string, err error) {
-	// The ticket is committed before the provider is asked: it is the clock of what
-	// the answer says (R2).
-	ticket, err := r.opts.Store.Ticket(ctx, r.opts.Now())
-	if err != nil {
-		return "", err
-	}
-	p, err := r.api.List(ctx, r.opts.Client, r.conn, r.origin(r.conn), providers.Window{From: r.run.From, To: r.run.To}, r.run.Cursor, ticket)
+	var p providers.Page
+	var asked time.Time
+	err = r.ask(ctx, func(ticket time.Time) (err error) {
+		asked = ticket
+		p, err = r.api.List(ctx, r.opts.Client, r.conn, r.origin(r.conn), providers.Window{From: r.run.From, To: r.run.To}, r.run.Cursor, ticket)
+		r.run.Requests += p.Requests
+		return err
+	})
 	if err != nil {
 		return "", err
 	}
 	r.run.Pages++
-	r.run.Requests += p.Requests
-	return p.Next, r.take(ctx, p.Standings, ticket)
+	return p.Next, r.take(ctx, p.Standings, asked)
 }
 
 // take applies what was read.

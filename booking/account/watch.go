@@ -11,8 +11,13 @@ import (
 	"slotkeeper/providers"
 )
 
-// reconcileEvery is how often what a provider has is compared with what we have.
-const reconcileEvery = 15 * time.Minute
+// reconcileEvery is how often what a provider has is compared with what we have. A
+// comparison that took long used up what the API allows: then others have as long a
+// time for theirs, but no longer than longestRest.
+const (
+	reconcileEvery = 15 * time.Minute
+	longestRest    = time.Hour
+)
 
 // Due is what is to be done about the connections now.
 type Due struct {
@@ -68,11 +73,12 @@ func (a *Accounts) Watch(ctx context.Context) (Due, error) {
 		if err != nil && !errors.Is(err, booking.ErrNotFound) {
 			return due, err
 		}
-		compared := last.StartedAt
+		next := a.again(last)
 		if err != nil && c.ReadFrom != nil {
-			compared = c.CreatedAt // its first import reads the same, and has just begun
+			// Its first import reads the same, and has just begun.
+			next = c.CreatedAt.Add(a.opts.Tempo.Wait(reconcileEvery))
 		}
-		if now.Sub(compared) < a.opts.Tempo.Wait(reconcileEvery) {
+		if now.Before(next) {
 			continue
 		}
 		// A list has no secrets, without which nothing can be asked.
@@ -85,6 +91,16 @@ func (a *Accounts) Watch(ctx context.Context) (Due, error) {
 		}
 	}
 	return due, nil
+}
+
+// again is when a comparison may follow the last one.
+func (a *Accounts) again(last booking.Run) time.Time {
+	next := last.StartedAt.Add(a.opts.Tempo.Wait(reconcileEvery))
+	if last.Status != booking.RunDone || last.FinishedAt == nil {
+		return next
+	}
+	took := last.FinishedAt.Sub(last.StartedAt)
+	return latestOf(next, last.FinishedAt.Add(min(took, a.opts.Tempo.Wait(longestRest))))
 }
 
 // CheckAndRepair checks a connection and, when posts may have been missed, has it
