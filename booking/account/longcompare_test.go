@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"slotkeeper/booking"
 	"slotkeeper/migrations/migratetest"
 	"slotkeeper/providers"
@@ -244,4 +246,74 @@ func TestEachHasItsTurn(t *testing.T) {
 			t.Errorf("%d stand", len(got))
 		}
 	})
+}
+
+// TestRefusedLook: what the provider will not tell of one booking keeps no other from
+// its turn.
+func TestRefusedLook(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, d *desk) {
+		d.compare(t, 5)
+		all := d.standing(t)
+		d.first.hidden = map[string]bool{all[0]: true}
+		d.forget(all[1])
+		d.Set(apitest.Forbidden, all[0])
+		for range 2 {
+			d.first.wind(goneFor)
+			if run := d.compare(t, 5); run.Unreadable != 1 {
+				t.Errorf("the run is %+v", run)
+			}
+		}
+		if got := d.standing(t); !slices.Equal(got, slices.Concat(all[:1], all[2:])) {
+			t.Errorf("%d stand", len(got))
+		}
+	})
+}
+
+// TestLongComparisonRests: after a comparison that took long the API is others' for as
+// long; short ones come every 15 minutes.
+func TestLongComparisonRests(t *testing.T) {
+	t.Parallel()
+	const minute = time.Minute / leaseTempo
+	for name, tt := range map[string]struct {
+		took   time.Duration
+		status booking.RunStatus
+		after  time.Duration // it began
+	}{
+		"a short one":   {5 * minute, booking.RunDone, 15 * minute},
+		"a long one":    {40 * minute, booking.RunDone, 80 * minute},
+		"of hours":      {300 * minute, booking.RunDone, 360 * minute},
+		"that failed":   {40 * minute, booking.RunFailed, 15 * minute},
+		"of 14 minutes": {14 * minute, booking.RunDone, 28 * minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t, migratetest.SQLite(t))
+			d.first.stop()
+			began := d.first.now()
+			run := d.begin(t, booking.RunReconcile)
+			h := booking.Hold{By: uuid.New(), Until: began.Add(time.Hour)}
+			if _, mine, err := d.first.store.ClaimRun(t.Context(), run.ID, began, h); err != nil || !mine {
+				t.Fatalf("%t, %v", mine, err)
+			}
+			end := began.Add(tt.took)
+			run.Status, run.FinishedAt = tt.status, &end
+			if err := d.first.store.ReleaseRun(t.Context(), run, h.By); err != nil {
+				t.Fatal(err)
+			}
+			d.first.goOn(max(tt.took, tt.after-time.Millisecond))
+			for _, want := range []int{1, 2} {
+				if tt.took >= tt.after && want == 1 {
+					continue
+				}
+				if _, err := d.first.accounts.Watch(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if all, err := d.Runs(t.Context(), d.conn.ID, 5); err != nil || len(all) != want {
+					t.Errorf("%d began, want %d: %v", len(all), want, err)
+				}
+				d.first.goOn(2 * time.Millisecond)
+			}
+		})
+	}
 }

@@ -28,14 +28,17 @@ type Progress struct {
 // ProgressOf reads how far a run has come from where its next page begins. The
 // window is long and mostly empty at its far end, so that a run may jump there.
 func ProgressOf(p providers.Provider, r booking.Run) Progress {
+	if r.Status == booking.RunDone {
+		return Progress{Percent: -1}
+	}
 	if r.Cursor == blocksNext {
 		return Progress{Until: r.To, Listed: true, Percent: 100}
 	}
-	if r.Status == booking.RunRunning && strings.HasPrefix(r.Cursor, lookedTo) {
+	if strings.HasPrefix(r.Cursor, lookedTo) {
 		return Progress{Until: r.To, Looking: true, Percent: 100}
 	}
 	gauge, ok := p.(providers.Gauge)
-	if !ok || r.Cursor == "" || r.Status == booking.RunDone {
+	if !ok || r.Cursor == "" {
 		return Progress{Percent: -1}
 	}
 	reached := gauge.Reached(r.Cursor)

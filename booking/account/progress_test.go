@@ -36,11 +36,15 @@ func TestProgress(t *testing.T) {
 		"calendly, another's cursor": {calendly.New(0), "200", account.Progress{Percent: -1}},
 		"nothing read":               {acuity.New(time.Now, 1), "", account.Progress{Percent: -1}},
 		"all bookings read":          {acuity.New(time.Now, 1), "unavailable times", account.Progress{Until: day(10), Listed: true, Percent: 100}},
+		"what was not listed":        {acuity.New(time.Now, 1), "looked to x", account.Progress{Until: day(10), Looking: true, Percent: 100}},
 		"no API":                     {generic.New(), "x", account.Progress{Percent: -1}},
 	} {
 		got := account.ProgressOf(tt.provider, booking.Run{From: from, To: day(10), Cursor: tt.cursor})
-		if !got.Until.Equal(tt.want.Until) || got.Canceled != tt.want.Canceled || got.Listed != tt.want.Listed || got.Percent != tt.want.Percent {
+		if !got.Until.Equal(tt.want.Until) || got.Canceled != tt.want.Canceled || got.Listed != tt.want.Listed || got.Looking != tt.want.Looking || got.Percent != tt.want.Percent {
 			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+		}
+		if got := account.ProgressOf(tt.provider, booking.Run{From: from, To: day(10), Cursor: tt.cursor, Status: booking.RunDone}); got != (account.Progress{Percent: -1}) {
+			t.Errorf("%s: of what is done is said %+v", name, got)
 		}
 	}
 }

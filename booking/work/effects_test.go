@@ -55,11 +55,13 @@ type desk struct {
 	log       *slog.Logger
 	providers map[string]providers.Provider
 	checked   chan uuid.UUID
+	accounts  work.Accounts // idle ones unless a test has others
 }
 
 func newDesk(t *testing.T, url string) *desk {
 	t.Helper()
 	d := &desk{Bench: storetest.NewBench(t, url), log: slog.New(slog.DiscardHandler), providers: map[string]providers.Provider{}, checked: make(chan uuid.UUID, 1)}
+	d.accounts = idle{d.checked}
 	for _, p := range []providers.Provider{calendly.New(time.Hour), calcom.New(), acuity.New(time.Now, tempo)} {
 		d.providers[p.Name()] = p
 	}
@@ -111,7 +113,7 @@ func (d *desk) queue(t *testing.T, s work.Store, host string) (*work.Queue, *out
 	seen := &outcomes{}
 	client := reaching(t, host)
 	q, err := work.New(work.Options{
-		Store: s, Intake: d.intake, Accounts: idle{d.checked}, Providers: d.providers, Client: client, EmailKey: emailKey, Now: now, Log: d.log, Tempo: tempo,
+		Store: s, Intake: d.intake, Accounts: d.accounts, Providers: d.providers, Client: client, EmailKey: emailKey, Now: now, Log: d.log, Tempo: tempo,
 		Effects: work.EffectOptions{
 			Observe: seen.observe,
 			Cancel: func(ctx context.Context, id uuid.UUID, to providers.CancelTarget, message string) error {
