@@ -120,6 +120,9 @@ func (w *work) member(d Delivery) (a Answer) {
 	case d.Event != nil:
 		r.Subject = Subject(d.Event.Source, d.Event.ExternalID)
 		r.Status, r.Reason = w.turn(d.Event, r.ID, d.ConnectionID, d.Actor)
+		if r.Status == StatusUnchanged || r.Status == StatusRejected {
+			w.disown(r.ID)
+		}
 		if r.Status == StatusWaiting {
 			r.Event = d.Event
 			w.index.wait(key, d.Event)
@@ -260,6 +263,22 @@ func (t *turn) save(b Booking) {
 	}
 	t.bookings.put(b.ID, b)
 	t.index.booking(b)
+}
+
+// disown takes back a receipt's name from bookings that it did not change in the end:
+// while a place is looked for, they may be without one. A copy over a second connection
+// would seem to be the newest change else.
+func (w *work) disown(receipt uuid.UUID) {
+	for id, b := range w.bookings.own {
+		old, ok := w.bookings.set[id]
+		if !ok {
+			old, ok = w.bookings.base[id]
+		}
+		if ok && b.LastReceiptID == receipt && reflect.DeepEqual(visible(old), visible(b)) {
+			b.LastReceiptID = old.LastReceiptID
+			w.bookings.own[id] = b
+		}
+	}
 }
 
 // known tells whether the booking that details or a no-show is about has a row.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"slotkeeper/booking"
 	bt "slotkeeper/booking/bookingtest"
 )
@@ -25,6 +27,9 @@ func playOn(t testing.TB, st *booking.State, set []booking.Delivery, sizes func(
 			if a.Status == booking.StatusFailed {
 				t.Fatalf("%s failed: %s", set[i].EventKey, a.Error)
 			}
+			if a.Status == booking.StatusUnchanged && named(ch, a.ReceiptID) {
+				t.Fatalf("%s changed nothing, and rows say that it did", set[i].EventKey)
+			}
 		}
 		audit(t, st.Ledger, ch)
 		bt.Merge(st, ch)
@@ -33,13 +38,32 @@ func playOn(t testing.TB, st *booking.State, set []booking.Delivery, sizes func(
 	return st
 }
 
-// audit checks that a set's transitions continue the chain and that none leads
-// out of canceled.
+// lastChanged tells whether a booking names the receipt as the last that changed it.
+func lastChanged(ch booking.Changes, receipt uuid.UUID) bool {
+	return slices.ContainsFunc(ch.Bookings, func(b booking.Booking) bool { return b.LastReceiptID == receipt })
+}
+
+// named tells whether a booking, slot or transition names the receipt.
+func named(ch booking.Changes, receipt uuid.UUID) bool {
+	return lastChanged(ch, receipt) ||
+		slices.ContainsFunc(ch.Slots, func(s booking.Slot) bool { return s.ReceiptID == receipt }) ||
+		slices.ContainsFunc(ch.Transitions, func(tr booking.Transition) bool { return tr.ReceiptID == receipt })
+}
+
+// audit checks that a set's transitions continue the chain, name a receipt that the
+// set keeps, and that none leads out of canceled.
 func audit(t testing.TB, l booking.Ledger, ch booking.Changes) {
 	t.Helper()
+	kept := map[uuid.UUID]bool{}
+	for _, r := range slices.Concat(ch.Receipts, ch.Resolved) {
+		kept[r.ID] = true
+	}
 	for _, tr := range ch.Transitions {
 		if tr.Seq != l.Seq+1 || tr.Prev != l.Head || tr.Sum() != tr.Hash {
 			t.Fatalf("transition %d does not continue the chain", tr.Seq)
+		}
+		if tr.ReceiptID != uuid.Nil && !kept[tr.ReceiptID] {
+			t.Fatalf("transition %d names a receipt that is not kept", tr.Seq)
 		}
 		l.Seq, l.Head = tr.Seq, tr.Hash
 		if tr.Outcome == booking.Applied && tr.From == booking.Canceled && tr.To != booking.Canceled {

@@ -320,21 +320,6 @@ func (w *work) replayed(d Delivery, key ReceiptKey, was Receipt) (a Answer) {
 	return a
 }
 
-// disown takes back a replayed receipt's name from bookings that it did not change in
-// the end: while a place is looked for, they may be without one.
-func (w *work) disown(receipt uuid.UUID) {
-	for id, b := range w.bookings.own {
-		old, ok := w.bookings.set[id]
-		if !ok {
-			old, ok = w.bookings.base[id]
-		}
-		if ok && b.LastReceiptID == receipt && reflect.DeepEqual(visible(old), visible(b)) {
-			b.LastReceiptID = old.LastReceiptID
-			w.bookings.own[id] = b
-		}
-	}
-}
-
 // sameReceipt compares what is stored of two. The event of one that waits has been
 // through JSON, which does not tell empty from missing.
 func sameReceipt(a, b Receipt) bool {

@@ -176,8 +176,12 @@ func TestVerdicts(t *testing.T) {
 				ch = booking.Decide(st, []booking.Delivery{bt.Deliver(e, i)}, bt.Day)
 				bt.Merge(st, ch)
 			}
-			if a := ch.Answers[0]; a.Status != tt.status || a.Reason != tt.reason {
+			a := ch.Answers[0]
+			if a.Status != tt.status || a.Reason != tt.reason {
 				t.Errorf("answered %s %q %s, want %s %q", a.Status, a.Reason, a.Error, tt.status, tt.reason)
+			}
+			if (a.Status == booking.StatusUnchanged || a.Reason == booking.ReasonStale) && lastChanged(ch, a.ReceiptID) {
+				t.Error("it changed nothing, and is named as the last that changed a booking")
 			}
 			var trail []string
 			for _, tr := range ch.Transitions {
