@@ -121,12 +121,15 @@ func withCopies(r *rand.Rand, order []booking.Delivery, events []*booking.Event)
 	return out
 }
 
+// TestOrderDoesNotMatter plays each scenario in every order. What was read comes as
+// runs deliver it: the same read has a receipt in one order and none in another.
 func TestOrderDoesNotMatter(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	orders := 0
 	for _, sc := range bt.Scenarios() {
 		t.Run(sc.Name, func(t *testing.T) {
 			var first []booking.Delivery
+			reads := map[bool]int{} // by whether a receipt of one is kept
 			for _, e := range sc.Events {
 				first = append(first, bt.Deliver(e, 1))
 			}
@@ -143,6 +146,15 @@ func TestOrderDoesNotMatter(t *testing.T) {
 				if why := bt.Check(st); why != "" {
 					t.Fatalf("order %v: %s", keys(set), why)
 				}
+				if why := bt.Kept(st, set); why != "" {
+					t.Fatalf("order %v: %s", keys(set), why)
+				}
+				for _, d := range set {
+					if d.Read {
+						_, kept := st.Receipts[booking.ReceiptKey{ConnectionID: d.ConnectionID, EventKey: d.EventKey}]
+						reads[kept]++
+					}
+				}
 			}
 			permutations(len(first), func(p []int) {
 				order := make([]booking.Delivery, 0, len(p))
@@ -153,6 +165,9 @@ func TestOrderDoesNotMatter(t *testing.T) {
 				check(order, func() int { return 1 + r.IntN(4) })
 				check(withCopies(r, order, sc.Events), func() int { return 1 + r.IntN(5) })
 			})
+			if len(reads) == 1 {
+				t.Errorf("of reads a receipt is kept, or not: %v; there must be both", reads)
+			}
 		})
 	}
 	if n := len(bt.Scenarios()); n < 40 {

@@ -18,7 +18,6 @@ func TestReadsLeaveNoTraceOfNothing(t *testing.T) {
 	apply(t, st, deliver(told))
 
 	same := deliver(bookingtest.Read(bookingtest.Calcom, booking.KindCreated, "a", 20, 1, at...))
-	same.Read = true
 	ch := booking.Decide(st, []booking.Delivery{same}, bookingtest.Said(60))
 	if a := ch.Answers[0]; a.Status != booking.StatusUnchanged || len(ch.Receipts) != 0 || len(ch.Transitions) != 0 {
 		t.Errorf("answered %+v with %d receipts and %d transitions", a, len(ch.Receipts), len(ch.Transitions))
@@ -29,7 +28,6 @@ func TestReadsLeaveNoTraceOfNothing(t *testing.T) {
 
 	other := deliver(bookingtest.Read(bookingtest.Calcom, booking.KindCreated, "a", 30, 2,
 		bookingtest.When("11:00", "11:30"), bookingtest.With("maren"), bookingtest.For("priya")))
-	other.Read = true
 	ch = booking.Decide(st, []booking.Delivery{same, other}, bookingtest.Said(60))
 	if len(ch.Receipts) != 1 || ch.Receipts[0].ID != other.ReceiptID || len(ch.Transitions) != 1 {
 		t.Errorf("receipts %+v, %d transitions", ch.Receipts, len(ch.Transitions))

@@ -159,13 +159,18 @@ func Booked(n int) Option {
 	return func(e *booking.Event) { at := Said(n); e.BookedAt = &at }
 }
 
-// Deliver makes a delivery of an event over the numbered connection.
+// Deliver makes a delivery of an event over the numbered connection: a post, or what
+// a run makes of what it read (Read).
 func Deliver(e *booking.Event, connection int) booking.Delivery {
 	conn := uuid.MustParse(fmt.Sprintf("0b9d6f0e-0000-4000-8000-%012d", connection))
-	return booking.Delivery{
+	d := booking.Delivery{
 		ReceiptID:    uuid.NewSHA1(conn, []byte(e.Key)),
 		ConnectionID: conn, EventKey: e.Key, Kind: e.Kind, Event: e, Actor: booking.ActorWebhook,
 	}
+	if IsRead(e.Key) {
+		d.Actor, d.Read = reader(e.Key), true
+	}
+	return d
 }
 
 // Elsewhere is the same event of a world of its own: another API with other
