@@ -41,7 +41,8 @@ var pairApp = calendlytest.App{ClientID: "client-0123456789", ClientSecret: "cli
 type pair struct {
 	*calendlytest.Server
 	first, second *server
-	// firstWorker is the first one's name in the queue.
+	// firstWorker is the first one's name in the queue. The other's changes when it is
+	// started again.
 	firstWorker string
 	db          *sql.DB
 	token       string
@@ -50,8 +51,8 @@ type pair struct {
 }
 
 // TestTwoInstances runs two processes on one PostgreSQL: one of them at a time
-// imports, compares and refreshes a token, and when the one that works is killed,
-// the other finishes.
+// imports, compares and refreshes a token, and when the one that works is killed
+// amid any of it, the other finishes.
 func TestTwoInstances(t *testing.T) {
 	t.Parallel()
 	long(t)
@@ -63,6 +64,9 @@ func TestTwoInstances(t *testing.T) {
 		{"import", p.importsOnce},
 		{"reconcile", p.comparesOnce},
 		{"refresh", p.refreshesOnce},
+		{"reconcile, killed", p.comparesThoughKilled},
+		{"refresh, killed before it is done", p.refreshesThoughKilled},
+		{"refresh, killed before it is heard", p.asksForASignIn},
 	} {
 		began := time.Now()
 		phase.run(t)
@@ -170,9 +174,19 @@ func (p *pair) importsOnce(t *testing.T) {
 	if len(p.read()) != pairFar || again > pairPage {
 		t.Errorf("%d events were read, %d of them again", len(p.read()), again)
 	}
-	p.first, p.second = other, works
+	p.survives(t, other, works)
 	p.nothingDoubled(t, pairFar)
 	p.second.start(t)
+}
+
+// survives makes the one that lives the first. It has finished alone, so that its name
+// is that of whoever worked last.
+func (p *pair) survives(t *testing.T, lives, dead *server) {
+	t.Helper()
+	p.first, p.second = lives, dead
+	must(t, p.db.QueryRowContext(t.Context(),
+		`SELECT attempted_by[array_length(attempted_by, 1)] FROM river_job WHERE kind = 'read' AND attempted_at IS NOT NULL ORDER BY attempted_at DESC LIMIT 1`).
+		Scan(&p.firstWorker))
 }
 
 // nothingDoubled checks that each booking came in once: one receipt and one

@@ -40,6 +40,8 @@ const (
 	// Slow answers rightly, after a while; Hanging never answers.
 	Slow    Trouble = "slow"
 	Hanging Trouble = "hanging"
+	// Unheard does what it is asked and never answers.
+	Unheard Trouble = "unheard"
 	// Garbage answers 200 with what is no JSON, Misshapen with JSON of something
 	// else, Cut with the beginning of a JSON text, Endless without end.
 	Garbage   Trouble = "garbage"
@@ -266,6 +268,9 @@ func (f *Front) serve(w *statusWriter, r *http.Request, trouble Trouble) {
 		f.answer(w, r)
 	case Hanging:
 		f.wait(r.Context(), 0)
+	case Unheard:
+		f.api.ServeHTTP(unsent{http.Header{}}, r)
+		f.wait(r.Context(), 0)
 	case Limited:
 		f.tellSpent(w.Header())
 		f.limited(w)
@@ -357,3 +362,10 @@ func (w *statusWriter) Write(b []byte) (int, error) {
 	}
 	return w.ResponseWriter.Write(b)
 }
+
+// unsent takes an answer that nobody gets.
+type unsent struct{ header http.Header }
+
+func (u unsent) Header() http.Header       { return u.header }
+func (unsent) Write(b []byte) (int, error) { return len(b), nil }
+func (unsent) WriteHeader(int)             {}

@@ -105,3 +105,33 @@ func TestHangingEndsWithTheStandIn(t *testing.T) {
 		t.Error("a hanging API answered")
 	}
 }
+
+// What goes unheard was done, and whoever asked for it is left without an answer.
+func TestUnheardIsDone(t *testing.T) {
+	did := make(chan struct{})
+	f := start(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusCreated)
+		close(did)
+	}, apitest.Limits{})
+	f.Set(apitest.Unheard)
+	ctx, leave := context.WithCancel(t.Context())
+	answered := make(chan error)
+	go func() {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, f.URL()+"/tokens", http.NoBody)
+		if err == nil {
+			var answer *http.Response
+			if answer, err = http.DefaultClient.Do(r); err == nil {
+				err = answer.Body.Close()
+			}
+		}
+		answered <- err
+	}()
+	<-did
+	leave()
+	if err := <-answered; err == nil {
+		t.Error("what is unheard was answered")
+	}
+	if log := f.Requests(); len(log) != 1 || log[0].Status != 0 {
+		t.Errorf("noted %+v", log)
+	}
+}
