@@ -53,7 +53,8 @@ type Run struct {
 	ID           uuid.UUID
 	ConnectionID uuid.UUID
 	Kind         RunKind
-	// Cause is what it was begun for: asked, connected, reconnected, outage, periodic.
+	// Cause is what it was begun for: asked, connected, reconnected, registered,
+	// outage, periodic.
 	Cause    string
 	From, To time.Time
 	Status   RunStatus
@@ -86,6 +87,15 @@ type RunCounts struct {
 	Conflicts  int
 	Refused    int
 	Unreadable int
+}
+
+// Look is what somebody finds who looks after the accounts.
+type Look struct {
+	// Away is since when nobody had looked, of the one who finds that out; nil of
+	// all others.
+	Away *time.Time
+	// BackAt is when that was last found out; nil when it never was.
+	BackAt *time.Time
 }
 
 // DriftKind is how a provider's word and ours differ for good.

@@ -41,6 +41,7 @@ type Store interface {
 	ReplaceBlocks(ctx context.Context, connection uuid.UUID, source booking.Source, from, to time.Time, blocks []booking.Block, ticket time.Time) error
 	Drifts(ctx context.Context, connection uuid.UUID, limit int) ([]booking.Drift, error)
 	NoteDrift(ctx context.Context, d booking.Drift) error
+	LookAfter(ctx context.Context, now time.Time, most time.Duration) (booking.Look, error)
 	OpenRuns(ctx context.Context) ([]booking.Run, error)
 	Runs(ctx context.Context, connection uuid.UUID, limit int) ([]booking.Run, error)
 	NewestRun(ctx context.Context, connection uuid.UUID, kind booking.RunKind) (booking.Run, error)

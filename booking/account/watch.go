@@ -11,13 +11,25 @@ import (
 	"slotkeeper/providers"
 )
 
-// reconcileEvery is how often what a provider has is compared with what we have. A
-// comparison that took long used up what the API allows: then others have as long a
-// time for theirs, but no longer than longestRest.
 const (
+	// reconcileEvery is how often what a provider has is compared with what we have. A
+	// comparison that took long used up what the API allows: then others have as long a
+	// time for theirs, but no longer than longestRest.
 	reconcileEvery = 15 * time.Minute
 	longestRest    = time.Hour
+
+	watchEvery = time.Minute
+	leastWatch = time.Second // however fast a test lets time pass
+	// unwatchedFor is how long nobody looks after the accounts until that was an
+	// outage of ours: two looks in a row were missed. An upgrade takes less.
+	unwatchedFor   = 5 * watchEvery / 2
+	leastUnwatched = 5 * time.Second
 )
+
+// WatchEvery is how often Watch is to be called.
+func WatchEvery(tempo providers.Tempo) time.Duration {
+	return max(tempo.Wait(watchEvery), leastWatch)
+}
 
 // Due is what is to be done about the connections now.
 type Due struct {
@@ -27,10 +39,16 @@ type Due struct {
 }
 
 // Watch begins the reconciles that are due and says what else is. It is called
-// every minute by one process of all.
+// every minute by one process of all. When it was not, no process was there, or the
+// database was not: posts were refused then, and not every provider sends them again.
+// So that all accounts are compared at once.
 func (a *Accounts) Watch(ctx context.Context) (Due, error) {
 	var due Due
 	now := a.opts.Now()
+	back, err := a.lookAfter(ctx, now)
+	if err != nil {
+		return due, err
+	}
 	open, err := a.opts.Store.OpenRuns(ctx)
 	if err != nil {
 		return due, err
@@ -73,18 +91,25 @@ func (a *Accounts) Watch(ctx context.Context) (Due, error) {
 		if err != nil && !errors.Is(err, booking.ErrNotFound) {
 			return due, err
 		}
-		next := a.again(last)
-		if err != nil && c.ReadFrom != nil {
-			// Its first import reads the same, and has just begun.
-			next = c.CreatedAt.Add(a.opts.Tempo.Wait(reconcileEvery))
+		cause, begun, next := "periodic", last.StartedAt, a.again(last)
+		if err != nil {
+			begun = c.CreatedAt
+			if c.ReadFrom != nil {
+				// Its first import reads the same, and has just begun.
+				next = begun.Add(a.opts.Tempo.Wait(reconcileEvery))
+			}
 		}
-		if now.Before(next) {
+		switch {
+		case begun.Before(back):
+			// Also of one that had begun before: it may have read all that by then.
+			cause = "outage"
+		case now.Before(next):
 			continue
 		}
 		// A list has no secrets, without which nothing can be asked.
 		full, err := a.opts.Store.Connection(ctx, c.ID)
 		if err == nil {
-			_, err = a.Reconcile(ctx, full, "periodic", booking.ActorSystem)
+			_, err = a.Reconcile(ctx, full, cause, booking.ActorSystem)
 		}
 		if err != nil && !errors.Is(err, ErrCannotAsk) && !errors.Is(err, booking.ErrNotFound) {
 			return due, err
@@ -101,6 +126,24 @@ func (a *Accounts) again(last booking.Run) time.Time {
 	}
 	took := last.FinishedAt.Sub(last.StartedAt)
 	return latestOf(next, last.FinishedAt.Add(min(took, a.opts.Tempo.Wait(longestRest))))
+}
+
+// lookAfter notes that somebody looks after the accounts, and gives the end of the
+// last time in which nobody did: the zero time for none.
+func (a *Accounts) lookAfter(ctx context.Context, now time.Time) (back time.Time, err error) {
+	look, err := a.opts.Store.LookAfter(ctx, now, max(a.opts.Tempo.Wait(unwatchedFor), leastUnwatched))
+	if err != nil {
+		return back, err
+	}
+	if look.Away != nil {
+		a.opts.Log.WarnContext(ctx, "nobody looked after the accounts: what was sent meanwhile may be lost, so that all are compared",
+			"since", *look.Away, "lasted", now.Sub(*look.Away).Round(time.Second))
+	}
+	// Of a clock that was set back since, every comparison would be before it.
+	if look.BackAt != nil && !look.BackAt.After(now) {
+		back = *look.BackAt
+	}
+	return back, nil
 }
 
 // CheckAndRepair checks a connection and, when posts may have been missed, has it

@@ -34,8 +34,6 @@ const (
 	// replayTimeout ends a job, not its replay: another goes on where it is.
 	replayTimeout = 15 * time.Minute
 	readAttempts  = 3
-	watchEvery    = time.Minute
-	leastWatch    = time.Second // however fast a test lets time pass
 )
 
 // readArgs name a run to work on. It is held by its row, not by its job: one that
@@ -109,8 +107,7 @@ func (w *watcher) Work(ctx context.Context, _ *river.Job[watchArgs]) error {
 
 // periodic is the job that River's leader of all processes asks for.
 func (q *Queue) periodic() []*river.PeriodicJob {
-	every := max(q.opts.Tempo.Wait(watchEvery), leastWatch)
-	return []*river.PeriodicJob{river.NewPeriodicJob(river.PeriodicInterval(every),
+	return []*river.PeriodicJob{river.NewPeriodicJob(river.PeriodicInterval(account.WatchEvery(q.opts.Tempo)),
 		func() (river.JobArgs, *river.InsertOpts) {
 			opts := once()
 			opts.MaxAttempts = 1 // the next comes anyway

@@ -16,7 +16,10 @@ type AlertStore interface {
 }
 
 // alertEvery is how often somebody looks whether anything is wrong.
-const alertEvery = 20 * time.Second
+const (
+	alertEvery = 20 * time.Second
+	leastAlert = time.Second // however fast a test lets time pass
+)
 
 // followArgs have the alerts compared with what is wrong now. Of all processes one
 // does so: it asks for what is, so that it matters to nobody when it is left out once.
@@ -51,7 +54,7 @@ func (f *follower) Work(ctx context.Context, _ *river.Job[followArgs]) error {
 
 // alerts is the periodic job.
 func (q *Queue) alerts() *river.PeriodicJob {
-	every := max(q.opts.Tempo.Wait(alertEvery), leastWatch)
+	every := max(q.opts.Tempo.Wait(alertEvery), leastAlert)
 	return river.NewPeriodicJob(river.PeriodicInterval(every), func() (river.JobArgs, *river.InsertOpts) {
 		opts := once()
 		opts.MaxAttempts = 1 // the next comes anyway

@@ -65,6 +65,7 @@ func Run(t *testing.T, fresh func(testing.TB) string) {
 		{"HeldRuns", testHeldRuns},
 		{"Resources", testResources},
 		{"Health", testHealth},
+		{"Looks", testLooks},
 		{"BlockOfWebhook", testBlockOfWebhook},
 		{"BlockResource", testBlockResource},
 		{"ReplaceBlocks", testReplaceBlocks},
