@@ -28,7 +28,8 @@ type Account interface {
 	// connection's current secret, and returns the registrations. What stands
 	// already is adopted when its secret is known to be ours, else replaced;
 	// calling it again changes nothing. A *ManualError says that a person has to
-	// enter URL and secret at the provider.
+	// enter URL and secret at the provider, an *UnhookedError that nothing may stand
+	// any more.
 	Subscribe(ctx context.Context, client *http.Client, c Connection, target string, p Profile) ([]Hook, error)
 	// Unsubscribe removes every registration for target; that there is none, or
 	// that the provider has forgotten it, is no error.
@@ -148,6 +149,17 @@ type ManualError struct {
 func (e *ManualError) Error() string {
 	return fmt.Sprintf("the webhook has to be entered at the provider by hand (%s): %s", e.Where, e.Why)
 }
+
+// UnhookedError says that registering a webhook anew broke off once the one before was
+// removed, or may have been: the provider may post nothing any more.
+type UnhookedError struct{ Err error }
+
+func (e *UnhookedError) Error() string {
+	return fmt.Sprintf("the webhook before was removed, and no other made: %v", e.Err)
+}
+
+// Unwrap is why no other was made.
+func (e *UnhookedError) Unwrap() error { return e.Err }
 
 // NeedsSignIn tells whether an error says that the credentials are no longer
 // accepted, whatever else is right.

@@ -80,8 +80,9 @@ type Options struct {
 	Now   func() time.Time
 	Log   *slog.Logger
 	Tempo providers.Tempo
-	// Wake has a run worked on.
-	Wake func(ctx context.Context, run uuid.UUID) error
+	// Wake has a run worked on, and WakeCheck a connection checked.
+	Wake      func(ctx context.Context, run uuid.UUID) error
+	WakeCheck func(ctx context.Context, connection uuid.UUID) error
 }
 
 // Accounts are the installation's connected accounts.

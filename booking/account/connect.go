@@ -103,6 +103,7 @@ func (a *Accounts) Connect(ctx context.Context, r Request) (Connected, error) {
 			out, err = a.connectAgain(ctx, r, by)
 			return err
 		})
+		a.rehook(ctx, r.ID, err)
 	}
 	if err != nil {
 		return out, err

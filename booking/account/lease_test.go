@@ -93,11 +93,12 @@ type process struct {
 	store    *store.Store
 	accounts *account.Accounts
 	log      bytes.Buffer // read it once nobody writes
+	checks   chan uuid.UUID
 }
 
 func (d *desk) process(t *testing.T) *process {
 	t.Helper()
-	p := &process{store: storetest.Open(t, d.URL())}
+	p := &process{store: storetest.Open(t, d.URL()), checks: make(chan uuid.UUID, 100)}
 	hosts, err := providers.ParseAllowedHosts("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
@@ -115,6 +116,10 @@ func (d *desk) process(t *testing.T) *process {
 			ID: leaseApp.ClientID, Secret: leaseApp.ClientSecret, SigningKey: leaseApp.SigningKey, Base: d.APIBase(),
 		}},
 		Now: p.now, Log: log, Tempo: leaseTempo, Wake: func(context.Context, uuid.UUID) error { return nil },
+		WakeCheck: func(_ context.Context, connection uuid.UUID) error {
+			p.checks <- connection
+			return nil
+		},
 	})
 	return p
 }

@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -15,7 +16,7 @@ import (
 // as the previous. A rotation that the provider did not take is gone on with, by the
 // same secret.
 func (a *Accounts) Rotate(ctx context.Context, id uuid.UUID) error {
-	return a.changing(ctx, id, func(ctx context.Context, by uuid.UUID) error {
+	return a.handing(ctx, id, func(ctx context.Context, by uuid.UUID, handed *bool) error {
 		c, api, err := a.rotatable(ctx, id)
 		if err != nil {
 			return err
@@ -26,7 +27,9 @@ func (a *Accounts) Rotate(ctx context.Context, id uuid.UUID) error {
 				return err
 			}
 		}
-		return a.hand(ctx, by, c, api)
+		err = a.hand(ctx, by, c, api)
+		*handed = err == nil
+		return err
 	})
 }
 
@@ -55,7 +58,7 @@ func (a *Accounts) RotateByHand(ctx context.Context, id uuid.UUID, secret string
 // FinishRotation forgets a connection's previous secret: where we registered the
 // webhook and gave the provider the current one, once it has that for certain.
 func (a *Accounts) FinishRotation(ctx context.Context, id uuid.UUID) error {
-	return a.changing(ctx, id, func(ctx context.Context, by uuid.UUID) error {
+	return a.handing(ctx, id, func(ctx context.Context, by uuid.UUID, handed *bool) error {
 		c, err := a.opts.Store.Connection(ctx, id)
 		if err != nil {
 			return err
@@ -74,6 +77,7 @@ func (a *Accounts) FinishRotation(ctx context.Context, id uuid.UUID) error {
 			if err != nil {
 				return err
 			}
+			*handed = true
 		}
 		return a.opts.Store.ChangeConnection(ctx, id, by, providers.Change{Secrets: &providers.Secrets{Current: c.Secrets.Current}})
 	})
@@ -122,10 +126,52 @@ func (a *Accounts) rotatable(ctx context.Context, id uuid.UUID) (providers.Conne
 }
 
 // hand gives the provider the current secret. While that fails either may stand
-// there; both are accepted.
+// there, or none; both are accepted.
 func (a *Accounts) hand(ctx context.Context, by uuid.UUID, c providers.Connection, api providers.Account) error {
-	if err := a.subscribe(ctx, by, c, api); err != nil {
+	err := a.subscribe(ctx, by, c, api)
+	var unhooked *providers.UnhookedError
+	switch {
+	case errors.As(err, &unhooked):
+		return fmt.Errorf("the provider may post nothing until its webhook is registered again, which is tried at once and then by every check: %w", err)
+	case err != nil:
 		return fmt.Errorf("the provider has not taken the new secret; posts signed with either are accepted, try again: %w", err)
 	}
 	return nil
+}
+
+// handing has act give a connection's provider a secret, which may take a webhook's
+// place by another's. What came between the two is looked for at once; where no other
+// came, the connection is checked at once.
+func (a *Accounts) handing(ctx context.Context, id uuid.UUID, act func(ctx context.Context, by uuid.UUID, handed *bool) error) error {
+	handed := false
+	err := a.changing(ctx, id, func(ctx context.Context, by uuid.UUID) error { return act(ctx, by, &handed) })
+	a.rehook(ctx, id, err)
+	if !handed {
+		return err
+	}
+	keep, done := keeping(ctx)
+	defer done()
+	// The secret is given, whatever becomes of this: the next comparison is soon.
+	c, readErr := a.opts.Store.Connection(keep, id)
+	if readErr == nil {
+		_, readErr = a.Reconcile(keep, c, "registered", booking.ActorSystem)
+	}
+	if readErr != nil {
+		a.opts.Log.WarnContext(ctx, "what was missed while a webhook was registered anew is not looked for yet", "connection", id, "err", readErr)
+	}
+	return err
+}
+
+// rehook has a connection checked at once whose webhook is gone, and was not made anew.
+// Nobody may hold it any more: a check leaves it alone as long as somebody does.
+func (a *Accounts) rehook(ctx context.Context, id uuid.UUID, err error) {
+	var unhooked *providers.UnhookedError
+	if !errors.As(err, &unhooked) {
+		return
+	}
+	keep, done := keeping(ctx)
+	defer done()
+	if err := a.opts.WakeCheck(keep, id); err != nil {
+		a.opts.Log.WarnContext(ctx, "a connection without a webhook is not checked yet", "connection", id, "err", err)
+	}
 }

@@ -99,8 +99,7 @@ func (w *watcher) Work(ctx context.Context, _ *river.Job[watchArgs]) error {
 	}
 	err = errors.Join(err, w.queue.wakeReplays(ctx))
 	for _, id := range due.Checks {
-		_, insertErr := w.queue.client.Insert(ctx, checkArgs{Connection: id}, once())
-		err = errors.Join(err, insertErr)
+		err = errors.Join(err, w.queue.WakeCheck(ctx, id))
 	}
 	return err
 }
@@ -121,6 +120,14 @@ func (q *Queue) WakeRun(ctx context.Context, run uuid.UUID) error {
 	// themselves would become more and more while a provider is away.
 	if _, err := q.client.Insert(ctx, readArgs{Run: run}, &river.InsertOpts{MaxAttempts: readAttempts, Queue: readQueue}); err != nil {
 		return fmt.Errorf("work: wake a run: %w", err)
+	}
+	return nil
+}
+
+// WakeCheck has a connection checked at once.
+func (q *Queue) WakeCheck(ctx context.Context, connection uuid.UUID) error {
+	if _, err := q.client.Insert(ctx, checkArgs{Connection: connection}, once()); err != nil {
+		return fmt.Errorf("work: wake a check: %w", err)
 	}
 	return nil
 }

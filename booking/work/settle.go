@@ -95,7 +95,7 @@ func (q *Queue) settle(ctx context.Context, c providers.Claim, gone bool) error 
 func (q *Queue) fetch(ctx context.Context, f providers.Fetcher, c providers.Connection, subject string, body []byte) (providers.Fetched, error) {
 	fetched, err := f.Fetch(ctx, q.opts.Client, c, subject, body)
 	if providers.NeedsSignIn(err) && !c.Health.NeedsSignIn {
-		if _, queueErr := q.client.Insert(ctx, checkArgs{Connection: c.ID}, once()); queueErr != nil {
+		if queueErr := q.WakeCheck(ctx, c.ID); queueErr != nil {
 			q.opts.Log.ErrorContext(ctx, "a connection whose key is refused is not checked yet", "connection", c.ID, "err", queueErr)
 		}
 	}

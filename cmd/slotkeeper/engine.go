@@ -41,7 +41,8 @@ func (c *cli) newEngine(inst *installation, log *slog.Logger, in intake.Options,
 		Store: inst.store, Intake: e.intake, Providers: e.adapters, Client: e.client, PublicURL: c.cfg.publicURL, EmailKey: inst.emailKey,
 		Apps: map[string]account.App{calendly.Name: c.cfg.CalendlyApp, acuity.Name: c.cfg.AcuityApp},
 		Now:  c.now, Log: log, Tempo: tempo,
-		Wake: func(ctx context.Context, run uuid.UUID) error { return e.queue.WakeRun(ctx, run) },
+		Wake:      func(ctx context.Context, run uuid.UUID) error { return e.queue.WakeRun(ctx, run) },
+		WakeCheck: func(ctx context.Context, connection uuid.UUID) error { return e.queue.WakeCheck(ctx, connection) },
 	})
 	e.forms = &work.Forms{Store: inst.store, Providers: e.adapters, Now: c.now, Tempo: tempo}
 	effects.Cancel = e.accounts.Cancel

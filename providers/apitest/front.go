@@ -52,6 +52,9 @@ const (
 	Dropped Trouble = "dropped"
 	// Elsewhere redirects to another host.
 	Elsewhere Trouble = "elsewhere"
+	// Halfway answers rightly until something was deleted, and from then on 500 to
+	// what would make something: what is replaced is gone, and not replaced.
+	Halfway Trouble = "halfway"
 )
 
 // slowness is how long a slow answer takes.
@@ -97,6 +100,7 @@ type Front struct {
 	mu      sync.Mutex
 	trouble Trouble
 	only    string // the path that has the trouble; "" is every one
+	deleted bool   // something, since the trouble was set
 	open    int
 	most    int
 	log     []Request
@@ -155,7 +159,7 @@ func (f *Front) Close() error {
 func (f *Front) Set(t Trouble, only ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.trouble, f.only = t, strings.Join(only, "")
+	f.trouble, f.only, f.deleted = t, strings.Join(only, ""), false
 }
 
 // Requests are all that came, in order.
@@ -297,7 +301,21 @@ func (f *Front) serve(w *statusWriter, r *http.Request, trouble Trouble) {
 		f.wrong(w, r, trouble)
 	case Dropped:
 		panic(http.ErrAbortHandler)
+	case Halfway:
+		f.halfway(w, r)
 	}
+}
+
+func (f *Front) halfway(w *statusWriter, r *http.Request) {
+	f.mu.Lock()
+	f.deleted = f.deleted || r.Method == http.MethodDelete
+	broken := f.deleted && r.Method == http.MethodPost
+	f.mu.Unlock()
+	if broken {
+		f.fail(w, http.StatusInternalServerError)
+		return
+	}
+	f.answer(w, r)
 }
 
 func (f *Front) answer(w *statusWriter, r *http.Request) {

@@ -26,7 +26,12 @@ func start(t *testing.T, api http.HandlerFunc, limits apitest.Limits) *apitest.F
 
 func status(t *testing.T, f *apitest.Front, path string) int {
 	t.Helper()
-	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, f.URL()+path, http.NoBody)
+	return statusOf(t, f, http.MethodGet, path)
+}
+
+func statusOf(t *testing.T, f *apitest.Front, method, path string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(context.Background(), method, f.URL()+path, http.NoBody)
 	if err != nil {
 		t.Error(err)
 		return 0
@@ -78,6 +83,30 @@ func TestTroubleOfOnePath(t *testing.T) {
 	log := f.Requests()
 	if len(log) != 3 || log[0].Path != "/calendars" || log[0].Status != http.StatusInternalServerError || log[2].Status != http.StatusOK {
 		t.Errorf("noted %+v", log)
+	}
+}
+
+// What is replaced halfway is deleted, and nothing is made in its place.
+func TestHalfway(t *testing.T) {
+	f := start(t, func(http.ResponseWriter, *http.Request) {}, apitest.Limits{})
+	f.Set(apitest.Halfway)
+	for n, c := range []struct {
+		method string
+		status int
+	}{
+		{http.MethodPost, http.StatusOK},
+		{http.MethodDelete, http.StatusOK},
+		{http.MethodPost, http.StatusInternalServerError},
+		{http.MethodGet, http.StatusOK},
+		{http.MethodDelete, http.StatusOK},
+	} {
+		if got := statusOf(t, f, c.method, "/webhooks"); got != c.status {
+			t.Errorf("request %d, a %s, got %d, want %d", n, c.method, got, c.status)
+		}
+	}
+	f.Set(apitest.Halfway)
+	if got := statusOf(t, f, http.MethodPost, "/webhooks"); got != http.StatusOK {
+		t.Errorf("set anew, a POST got %d", got)
 	}
 }
 

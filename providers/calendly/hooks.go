@@ -104,17 +104,20 @@ func (*Provider) Subscribe(ctx context.Context, client *http.Client, c providers
 		s.Scope, s.User = scopeUser, user
 	}
 	made, err := a.subscribe(ctx, s)
-	if exists(err) {
-		if err := a.unsubscribe(ctx, p.Organization, user, target, ""); err != nil {
-			return nil, err
+	again := exists(err)
+	if again {
+		if err = a.unsubscribe(ctx, p.Organization, user, target, ""); err == nil {
+			made, err = a.subscribe(ctx, s)
 		}
-		made, err = a.subscribe(ctx, s)
 	}
 	if message, no := forbidden(err); no {
 		why := strings.TrimPrefix(message, "Permission Denied: ")
-		return nil, &providers.ManualError{Why: why, Said: why, Where: byHand}
+		err = &providers.ManualError{Why: why, Said: why, Where: byHand}
 	}
-	if err != nil {
+	switch {
+	case err != nil && again:
+		return nil, &providers.UnhookedError{Err: err}
+	case err != nil:
 		return nil, err
 	}
 	if err := a.unsubscribe(ctx, p.Organization, user, target, made.ID); err != nil {

@@ -134,3 +134,40 @@ func TestTokensEnd(t *testing.T) {
 		t.Errorf("without a token: %v", err)
 	}
 }
+
+// A subscription is replaced by deleting it and making another; an API that fails
+// between the two leaves none, and whoever asked is told that.
+func TestReplacedHalfway(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		trouble apitest.Trouble
+		plan    bool // has webhooks when the other is made
+		left    int
+		none    bool
+	}{
+		{"it fails from the start", apitest.Broken, true, 1, false},
+		{"it fails once the old one is deleted", apitest.Halfway, true, 0, true},
+		{"the plan has no webhooks any more", apitest.Healthy, false, 1, false},
+		{"all is well", apitest.Healthy, true, 1, false},
+	} {
+		a := newTeam(t)
+		subscribe := calls(a, "")["Subscribe"]
+		if err := subscribe(); err != nil {
+			t.Fatal(err)
+		}
+		a.SetWebhooks(c.plan)
+		a.Set(c.trouble)
+		var none *providers.UnhookedError
+		if err := subscribe(); errors.As(err, &none) != c.none || (err != nil) != (c.none || c.trouble != apitest.Healthy || !c.plan) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		a.SetWebhooks(true)
+		a.Set(apitest.Healthy)
+		if got := len(a.Subscribed()); got != c.left {
+			t.Errorf("%s: %d subscriptions are left", c.name, got)
+		}
+		if err := subscribe(); err != nil || len(a.Subscribed()) != 1 {
+			t.Errorf("%s: afterwards %v, %d subscriptions", c.name, err, len(a.Subscribed()))
+		}
+	}
+}
