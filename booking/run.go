@@ -122,8 +122,12 @@ type Drift struct {
 	Detail string
 	// BookingID is ours, uuid.Nil when there is none.
 	BookingID uuid.UUID
-	FoundAt   time.Time
-	SeenAt    time.Time
+	// StartsAt is when the provider has it; nil where it does not say.
+	StartsAt *time.Time
+	// ImportFrom is where the import begins that saw it last; nil of a comparison.
+	ImportFrom *time.Time
+	FoundAt    time.Time
+	SeenAt     time.Time
 }
 
 // Standing is a booking that stands here, as far as a run needs it.

@@ -46,7 +46,7 @@ type Store interface {
 	Runs(ctx context.Context, connection uuid.UUID, limit int) ([]booking.Run, error)
 	NewestRun(ctx context.Context, connection uuid.UUID, kind booking.RunKind) (booking.Run, error)
 	Connections(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[providers.Connection], error)
-	ForgetDrifts(ctx context.Context, connection uuid.UUID, before time.Time) error
+	ForgetDrifts(ctx context.Context, r booking.Run) error
 	Receipts(ctx context.Context, f booking.Filter, p booking.Page) (booking.List[booking.ReceiptView], error)
 }
 

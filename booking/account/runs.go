@@ -230,8 +230,8 @@ func (r *reading) end(ctx context.Context, err error) error {
 	r.opts.Log.InfoContext(ctx, "run ended", "run", r.run.ID, "kind", r.run.Kind, "cause", r.run.Cause, "connection", r.run.ConnectionID,
 		"status", r.run.Status, "pages", r.run.Pages, "requests", r.run.Requests, "at_provider", r.run.AtProvider, "here", r.run.Here,
 		"differed", r.run.Differed, "err", err)
-	if err == nil && r.run.Kind == booking.RunReconcile {
-		return r.opts.Store.ForgetDrifts(ctx, r.run.ConnectionID, r.run.StartedAt)
+	if err == nil {
+		return r.opts.Store.ForgetDrifts(ctx, r.run)
 	}
 	return nil
 }
@@ -297,7 +297,7 @@ func (r *reading) take(ctx context.Context, all []providers.Standing, ticket tim
 			// It was refused before, and that is kept; saying it again changes nothing.
 			r.run.Differed++
 			r.run.Refused++
-			if err := r.drift(ctx, d.Kind, id, d.Detail, d.BookingID); err != nil {
+			if err := r.driftAt(ctx, d.Kind, id, d.Detail, d.BookingID, s.Event.Session.StartsAt); err != nil {
 				return err
 			}
 			continue
@@ -405,10 +405,10 @@ func (r *reading) count(ctx context.Context, e *booking.Event, a booking.Answer)
 			return err
 		}
 		r.run.Refused++
-		return r.drift(ctx, booking.DriftRefused, e.ExternalID, detailOf(e), bookingOf(a))
+		return r.driftAt(ctx, booking.DriftRefused, e.ExternalID, detailOf(e), bookingOf(a), e.Session.StartsAt)
 	case booking.StatusFailed:
 		r.run.Unreadable++
-		return r.drift(ctx, booking.DriftUnreadable, e.ExternalID, a.Code+": "+a.Error, uuid.Nil)
+		return r.driftAt(ctx, booking.DriftUnreadable, e.ExternalID, a.Code+": "+a.Error, uuid.Nil, e.Session.StartsAt)
 	}
 	return nil
 }
@@ -431,9 +431,18 @@ func detailOf(e *booking.Event) string {
 	return "the provider has it as booked at " + e.Session.StartsAt.UTC().Format(time.RFC3339)
 }
 
+// drift keeps what a person has to see to, of which the provider tells no time.
 func (r *reading) drift(ctx context.Context, kind booking.DriftKind, externalID, detail string, id uuid.UUID) error {
+	return r.driftAt(ctx, kind, externalID, detail, id, nil)
+}
+
+func (r *reading) driftAt(ctx context.Context, kind booking.DriftKind, externalID, detail string, id uuid.UUID, starts *time.Time) error {
 	now := r.opts.Now()
-	return r.opts.Store.NoteDrift(ctx, booking.Drift{
-		ConnectionID: r.conn.ID, ExternalID: externalID, Kind: kind, Detail: detail, BookingID: id, FoundAt: now, SeenAt: now,
-	})
+	d := booking.Drift{
+		ConnectionID: r.conn.ID, ExternalID: externalID, Kind: kind, Detail: detail, BookingID: id, StartsAt: starts, FoundAt: now, SeenAt: now,
+	}
+	if r.run.Kind == booking.RunBackfill {
+		d.ImportFrom = &r.run.From
+	}
+	return r.opts.Store.NoteDrift(ctx, d)
 }

@@ -197,6 +197,8 @@ type driftRow struct {
 	Kind         booking.DriftKind
 	Detail       string
 	BookingID    *uuid.UUID
+	StartsAt     *stamp
+	ImportFrom   *stamp
 	FoundAt      stamp
 	SeenAt       stamp
 }
@@ -206,7 +208,7 @@ func (driftRow) TableName() string { return "drifts" }
 func (r driftRow) toDomain() booking.Drift {
 	return booking.Drift{
 		ConnectionID: r.ConnectionID, ExternalID: r.ExternalID, Kind: r.Kind, Detail: r.Detail, BookingID: idOrNil(r.BookingID),
-		FoundAt: r.FoundAt.t, SeenAt: r.SeenAt.t,
+		StartsAt: r.StartsAt.ptr(), ImportFrom: r.ImportFrom.ptr(), FoundAt: r.FoundAt.t, SeenAt: r.SeenAt.t,
 	}
 }
 
@@ -220,18 +222,33 @@ func (s *Store) Drifts(ctx context.Context, connection uuid.UUID, limit int) ([]
 // NoteDrift keeps a drift; one that is known keeps the time at which it was found
 // as long as it is of the same kind.
 func (s *Store) NoteDrift(ctx context.Context, d booking.Drift) error {
-	return classify(s.write.WithContext(ctx).Exec(`INSERT INTO drifts (connection_id, external_id, kind, detail, booking_id, found_at, seen_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?)
+	return classify(s.write.WithContext(ctx).Exec(`INSERT INTO drifts (connection_id, external_id, kind, detail, booking_id, starts_at, import_from, found_at, seen_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (external_id, connection_id) DO UPDATE SET
 			found_at = CASE WHEN drifts.kind = excluded.kind AND drifts.detail = excluded.detail THEN drifts.found_at ELSE excluded.found_at END,
-			kind = excluded.kind, detail = excluded.detail, booking_id = excluded.booking_id, seen_at = excluded.seen_at`,
-		d.ConnectionID, storable(d.ExternalID), d.Kind, storable(d.Detail), idOrNull(d.BookingID), at(d.FoundAt), at(d.SeenAt)).Error)
+			kind = excluded.kind, detail = excluded.detail, booking_id = excluded.booking_id, starts_at = excluded.starts_at,
+			import_from = excluded.import_from, seen_at = excluded.seen_at`,
+		d.ConnectionID, storable(d.ExternalID), d.Kind, storable(d.Detail), idOrNull(d.BookingID), atPtr(d.StartsAt), atPtr(d.ImportFrom),
+		at(d.FoundAt), at(d.SeenAt)).Error)
 }
 
-// ForgetDrifts removes a connection's drifts that were last seen before a time:
-// the run that began then did not find them any more.
-func (s *Store) ForgetDrifts(ctx context.Context, connection uuid.UUID, before time.Time) error {
-	return classify(s.write.WithContext(ctx).Exec("DELETE FROM drifts WHERE connection_id = ? AND seen_at < ?", connection, at(before)).Error)
+// forgetting is which drifts of a connection a run that is done could have seen. What
+// a comparison noted is the next one's to find again. What an import noted may lie
+// where no comparison looks: it stays until one reads there, or an import from as far
+// back. An import asks for nothing that was not listed, and knows of nothing gone.
+var forgetting = map[booking.RunKind]string{
+	booking.RunReconcile: `DELETE FROM drifts WHERE connection_id = @connection AND seen_at < @began
+		AND (import_from IS NULL OR starts_at >= @from AND starts_at < @to)`,
+	booking.RunBackfill: `DELETE FROM drifts WHERE connection_id = @connection AND seen_at < @began AND kind <> 'gone'
+		AND (starts_at >= @from AND starts_at < @to OR starts_at IS NULL AND import_from >= @from)`,
+}
+
+// ForgetDrifts removes those of a connection's drifts that a run of it which is done
+// could have seen, and did not.
+func (s *Store) ForgetDrifts(ctx context.Context, r booking.Run) error {
+	return classify(s.write.WithContext(ctx).Exec(forgetting[r.Kind], map[string]any{
+		"connection": r.ConnectionID, "began": at(r.StartedAt), "from": at(r.From), "to": at(r.To),
+	}).Error)
 }
 
 // StandingHere are the bookings that one of some connections was the first to tell of, that

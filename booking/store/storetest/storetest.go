@@ -66,6 +66,7 @@ func Run(t *testing.T, fresh func(testing.TB) string) {
 		{"Resources", testResources},
 		{"Health", testHealth},
 		{"Looks", testLooks},
+		{"Drifts", testDrifts},
 		{"BlockOfWebhook", testBlockOfWebhook},
 		{"BlockResource", testBlockResource},
 		{"ReplaceBlocks", testReplaceBlocks},
