@@ -10,10 +10,34 @@ import (
 	"slotkeeper/booking"
 )
 
-// Secrets verify a connection's posts. Previous is kept while rotating, else "".
+// Secrets verify a connection's posts. Previous is kept while rotating, else "", and
+// Older where another one came before that was done.
 type Secrets struct {
 	Current  string
 	Previous string
+	Older    string
+}
+
+// Replaced has another current secret. Those that there were go on verifying: nobody
+// knows which of them the provider has.
+func (s Secrets) Replaced(secret string) Secrets {
+	out := Secrets{Current: secret, Previous: s.Current, Older: s.Previous}
+	if out.Older == secret {
+		out.Older = s.Older
+	}
+	return out
+}
+
+// Beside has another secret that verifies, after those that there are.
+func (s Secrets) Beside(secret string) Secrets {
+	switch {
+	case secret == s.Current || secret == s.Previous:
+	case s.Previous == "":
+		s.Previous = secret
+	default:
+		s.Older = secret
+	}
+	return s
 }
 
 // Which secret verified a post.

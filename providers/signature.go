@@ -14,8 +14,10 @@ func MatchSecret(s Secrets, match func(secret string) bool) (by string, err erro
 	if s.Current != "" && match(s.Current) {
 		return ByCurrent, nil
 	}
-	if s.Previous != "" && match(s.Previous) {
-		return ByPrevious, nil
+	for _, before := range []string{s.Previous, s.Older} {
+		if before != "" && match(before) {
+			return ByPrevious, nil
+		}
 	}
 	return "", ErrSignatureInvalid
 }

@@ -76,7 +76,7 @@ func (a *Accounts) connection(r Request, old providers.Connection) providers.Con
 		c.Name = r.Name
 	}
 	if r.Secret != "" && r.Secret != c.Secrets.Current {
-		c.Secrets = providers.Secrets{Current: r.Secret, Previous: c.Secrets.Current}
+		c.Secrets = c.Secrets.Replaced(r.Secret)
 	}
 	if c.Secrets.Current == "" {
 		c.Secrets.Current = NewSecret()
@@ -197,23 +197,44 @@ func (a *Accounts) identify(ctx context.Context, r Request, old providers.Connec
 }
 
 // bringIn begins to read what is booked, or what was missed.
-func (a *Accounts) bringIn(ctx context.Context, out *Connected, r Request) error {
+func (a *Accounts) bringIn(ctx context.Context, out *Connected, r Request) (err error) {
 	if r.From != nil {
-		run, err := a.Begin(ctx, out.Connection, booking.RunBackfill, "connected", *r.From, r.By)
-		if err != nil {
-			return err
+		var run booking.Run
+		if run, err = a.importFrom(ctx, out.Connection, *r.From, r.By); err == nil {
+			out.Run = &run
 		}
-		out.Run = &run
 	}
 	if r.ID == uuid.Nil {
-		return nil
+		return err
 	}
-	run, err := a.Reconcile(ctx, out.Connection, "reconnected", r.By)
-	if err == nil && out.Run == nil {
+	run, compareErr := a.Reconcile(ctx, out.Connection, "reconnected", r.By)
+	if compareErr == nil && out.Run == nil {
 		out.Run = &run
 	}
-	return err
+	return errors.Join(err, compareErr)
 }
+
+// importFrom begins to read from a day on. An import that is under way from a later
+// one, and may have waited for the new credentials, gives way: going on it would miss
+// what was before. What it read stays, and is read again without harm.
+func (a *Accounts) importFrom(ctx context.Context, c providers.Connection, from time.Time, by booking.Actor) (run booking.Run, err error) {
+	for range importTries {
+		run, err = a.Begin(ctx, c, booking.RunBackfill, "connected", from, by)
+		var later, ended *booking.ConflictError
+		if !errors.As(err, &later) {
+			return run, err
+		}
+		if _, stopErr := a.StopRun(ctx, run.ID, by); stopErr != nil && !errors.As(stopErr, &ended) {
+			return run, stopErr
+		}
+	}
+	// Others begin one again and again: the connection stands all the same, and theirs is shown.
+	a.opts.Log.WarnContext(ctx, "bookings are not brought in from the day that was asked for", "connection", c.ID, "from", from, "err", err)
+	return run, a.opts.Wake(ctx, run.ID)
+}
+
+// importTries is how often an import may give way.
+const importTries = 3
 
 // finish registers the webhook, introduces the hosts and keeps that all is well.
 func (a *Accounts) finish(ctx context.Context, by uuid.UUID, c providers.Connection, api providers.Account, r Request) (providers.Connection, *providers.ManualError, error) {
@@ -249,10 +270,11 @@ func (a *Accounts) finish(ctx context.Context, by uuid.UUID, c providers.Connect
 func (a *Accounts) restore(ctx context.Context, by uuid.UUID, c, old providers.Connection, api providers.Account, subscribed bool) error {
 	keep, done := keeping(ctx)
 	defer done()
-	back := providers.Change{Secrets: &old.Secrets, Owner: &old.Owner, Disconnected: old.DisconnectedAt}
-	if subscribed && c.Secrets.Current != old.Secrets.Current {
-		back.Secrets = &providers.Secrets{Current: old.Secrets.Current, Previous: c.Secrets.Current}
+	secrets := old.Secrets
+	if subscribed {
+		secrets = secrets.Beside(c.Secrets.Current)
 	}
+	back := providers.Change{Secrets: &secrets, Owner: &old.Owner, Disconnected: old.DisconnectedAt}
 	if subscribed && old.DisconnectedAt != nil {
 		_ = a.unhook(keep, c, api) // it is logged, and it was ended before
 	}

@@ -98,7 +98,7 @@ func (a *Accounts) AbandonRotation(ctx context.Context, id uuid.UUID) error {
 		case c.Subscription == providers.Registered:
 			return &booking.ConflictError{Code: "secret_given", Detail: "the provider may sign with the new secret already: rotate again to give it to the provider, then finish"}
 		}
-		return a.opts.Store.ChangeConnection(ctx, id, by, providers.Change{Secrets: &providers.Secrets{Current: c.Secrets.Previous}})
+		return a.opts.Store.ChangeConnection(ctx, id, by, providers.Change{Secrets: &providers.Secrets{Current: c.Secrets.Previous, Previous: c.Secrets.Older}})
 	})
 }
 

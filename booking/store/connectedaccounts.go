@@ -80,7 +80,8 @@ func (s *Store) ChangeConnection(ctx context.Context, id, by uuid.UUID, c provid
 		if c.Secrets.Current == "" {
 			return errNoSecret
 		}
-		set["secret_current"], set["secret_previous"] = s.seal(id, c.Secrets.Current), s.sealOrNull(id, c.Secrets.Previous)
+		set["secret_current"] = s.seal(id, c.Secrets.Current)
+		set["secret_previous"], set["secret_older"] = s.sealOrNull(id, c.Secrets.Previous), s.sealOrNull(id, c.Secrets.Older)
 	}
 	if c.API != nil {
 		for column, value := range s.tokens(id, *c.API) {

@@ -20,6 +20,7 @@ type connectionRow struct {
 	Name           string
 	SecretCurrent  []byte // sealed
 	SecretPrevious []byte // sealed
+	SecretOlder    []byte // sealed
 	APIUser        string
 	APIToken       []byte // sealed
 	APIRefresh     []byte // sealed
@@ -100,7 +101,8 @@ func (s *Store) createConnection(ctx context.Context, c providers.Connection, h 
 	row := connectionRow{
 		ID: c.ID, Provider: c.Provider, APIBase: c.APIBase, Name: storable(c.Name), CreatedAt: at(c.CreatedAt),
 		DisconnectedAt: atPtr(c.DisconnectedAt), SecretCurrent: s.seal(c.ID, c.Secrets.Current), SecretPrevious: s.sealOrNull(c.ID, c.Secrets.Previous),
-		APIUser: storable(c.API.User), APIToken: s.sealOrNull(c.ID, c.API.Token), APIRefresh: s.sealOrNull(c.ID, c.API.Refresh),
+		SecretOlder: s.sealOrNull(c.ID, c.Secrets.Older),
+		APIUser:     storable(c.API.User), APIToken: s.sealOrNull(c.ID, c.API.Token), APIRefresh: s.sealOrNull(c.ID, c.API.Refresh),
 		APIExpiresAt: atPtr(c.API.ExpiresAt), Owner: document[ownerJSON]{ownerFromDomain(c.Owner)}, Subscription: c.Subscription, ReadFrom: atPtr(c.ReadFrom),
 		Account: storable(c.Owner.ExternalID), ConnectingSince: atPtr(c.ConnectingSince), Generation: 1,
 		ChangingBy: idOrNull(h.By), ChangingUntil: atOrNull(h.Until),
@@ -183,7 +185,13 @@ func (s *Store) unseal(c *providers.Connection, r connectionRow) (err error) {
 	for _, secret := range []struct {
 		sealed []byte
 		to     *string
-	}{{r.SecretCurrent, &c.Secrets.Current}, {r.SecretPrevious, &c.Secrets.Previous}, {r.APIToken, &c.API.Token}, {r.APIRefresh, &c.API.Refresh}} {
+	}{
+		{r.SecretCurrent, &c.Secrets.Current},
+		{r.SecretPrevious, &c.Secrets.Previous},
+		{r.SecretOlder, &c.Secrets.Older},
+		{r.APIToken, &c.API.Token},
+		{r.APIRefresh, &c.API.Refresh},
+	} {
 		if *secret.to, err = s.open(r.ID, secret.sealed); err != nil {
 			return err
 		}

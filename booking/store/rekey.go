@@ -34,7 +34,7 @@ type sealedTable struct {
 // anywhere must stand here, or a change of the key would lose it.
 var sealedTables = []sealedTable{
 	{
-		name: "connections", columns: []string{"secret_current", "secret_previous", "api_token", "api_refresh"},
+		name: "connections", columns: []string{"secret_current", "secret_previous", "secret_older", "api_token", "api_refresh"},
 		context: func(_ string, id uuid.UUID) string { return secretContext(id) },
 	},
 	{

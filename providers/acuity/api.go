@@ -73,7 +73,7 @@ func (a *api) do(ctx context.Context, method, path string, query url.Values, bod
 		Method: method, URL: address, Header: http.Header{"Authorization": {authorization}}, JSON: body, MaxAnswer: limit,
 		Limit: providers.Limit{Requests: perSecond, Per: time.Second, Connections: connections},
 		Secrets: []string{
-			a.conn.Secrets.Current, a.conn.Secrets.Previous, a.conn.API.Token,
+			a.conn.Secrets.Current, a.conn.Secrets.Previous, a.conn.Secrets.Older, a.conn.API.Token,
 			basic(a.conn), // both in the form in which they are sent
 		},
 	}.Do(ctx, a.client)

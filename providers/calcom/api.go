@@ -54,7 +54,7 @@ func send(ctx context.Context, client *http.Client, c providers.Connection, r re
 	answer, _, err := providers.Call{
 		Method: r.method, URL: c.APIBase + r.path, Header: header, JSON: r.json, MaxAnswer: r.limit,
 		Limit:   providers.Limit{Who: c.API.Token, Requests: allowed, Per: per},
-		Secrets: []string{c.API.Token, c.Secrets.Current, c.Secrets.Previous}, Repeatable: r.repeatable,
+		Secrets: []string{c.API.Token, c.Secrets.Current, c.Secrets.Previous, c.Secrets.Older}, Repeatable: r.repeatable,
 	}.Do(ctx, client)
 	if err != nil {
 		return providers.Value{}, err

@@ -71,7 +71,7 @@ func (a *api) call(ctx context.Context, method, path string, query url.Values, b
 		Method: method, URL: address, JSON: body, MaxAnswer: limit,
 		Header:  http.Header{"Authorization": {"Bearer " + c.API.Token}},
 		Limit:   providers.Limit{Who: who, Requests: perMinute, Per: time.Minute},
-		Secrets: []string{c.API.Token, c.API.Refresh, c.Secrets.Current, c.Secrets.Previous}, Repeatable: repeatable,
+		Secrets: []string{c.API.Token, c.API.Refresh, c.Secrets.Current, c.Secrets.Previous, c.Secrets.Older}, Repeatable: repeatable,
 	}.Do(ctx, a.client)
 	return answer, err
 }

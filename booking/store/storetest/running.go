@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -41,15 +42,15 @@ func testConnections(t *testing.T, b *Bench) {
 		}
 	}
 	check(c)
-	c.Secrets = providers.Secrets{Current: "planted-new", Previous: "planted-current"}
+	c.Secrets = providers.Secrets{Current: "planted-new", Previous: "planted-current", Older: "planted-older"}
 	b.Change(t, c.ID, providers.Change{Secrets: &c.Secrets})
 	check(c)
-	var current, previous []byte
-	if err := b.SQL.QueryRowContext(t.Context(), "SELECT secret_current, secret_previous FROM connections WHERE id = '"+c.ID.String()+"'").
-		Scan(&current, &previous); err != nil || bytes.Contains(current, []byte("planted")) || bytes.Contains(previous, []byte("planted")) {
-		t.Errorf("secrets lie in clear: %q %q %v", current, previous, err)
+	var current, previous, older []byte
+	if err := b.SQL.QueryRowContext(t.Context(), "SELECT secret_current, secret_previous, secret_older FROM connections WHERE id = '"+c.ID.String()+"'").
+		Scan(&current, &previous, &older); err != nil || bytes.Contains(slices.Concat(current, previous, older), []byte("planted")) {
+		t.Errorf("secrets lie in clear: %q %q %q %v", current, previous, older, err)
 	}
-	c.Secrets.Previous = ""
+	c.Secrets.Previous, c.Secrets.Older = "", ""
 	b.Change(t, c.ID, providers.Change{Secrets: &c.Secrets})
 	check(c)
 	b.Change(t, c.ID, providers.Change{Disconnected: &Now})
