@@ -21,6 +21,8 @@ type Account interface {
 	// it, read to the last page.
 	Identify(ctx context.Context, client *http.Client, c Connection) (Profile, error)
 
+	// HookKinds are the events that Subscribe has posted.
+	HookKinds() []HookKind
 	// Hooks are the registrations of webhooks whose posts go to target, whoever
 	// made them, as far as the API tells.
 	Hooks(ctx context.Context, client *http.Client, c Connection, target string) ([]Hook, error)
@@ -87,18 +89,6 @@ type Profile struct {
 	Wide bool
 	// Hosts who can be booked, as their bookings name them.
 	Hosts []booking.Host
-}
-
-// Hook is a registration of a webhook at a provider.
-type Hook struct {
-	// ID at the provider.
-	ID string
-	// Active says that the provider posts to it.
-	Active bool
-	// Since when posts fail, as far as the provider tells; nil for not.
-	FailingSince *time.Time
-	// Kinds are the provider's names of the events it is for.
-	Kinds []string
 }
 
 // Window is the sessions that begin at From or later and before To.

@@ -86,8 +86,9 @@ type Health struct {
 	Failure string
 	// NeedsSignIn says that the credentials are no longer accepted.
 	NeedsSignIn bool
-	// HookLostAt is when our webhook was found gone or switched off and could not be
-	// made anew; nil while it stands.
+	// HookLostAt is when our webhook was found gone, switched off or narrowed and could
+	// not be made anew, or since when the provider says that it cannot deliver to us;
+	// nil while all posts come. Failure begins with the HookState then.
 	HookLostAt *time.Time
 }
 
@@ -181,7 +182,7 @@ type Change struct {
 var ErrConnected = errors.New("another connection has the account")
 
 // DownSince is when the connection stopped working: when the first of the failures
-// in a row came, or its webhook was found gone; nil while it works.
+// in a row came, or posts went missing; nil while it works.
 func (c Connection) DownSince() *time.Time {
 	since := c.Health.FailingSince
 	if lost := c.Health.HookLostAt; lost != nil && (since == nil || lost.Before(*since)) {

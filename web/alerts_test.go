@@ -89,7 +89,7 @@ func TestAlertTexts(t *testing.T) {
 	said := map[string]bool{}
 	for _, lang := range []string{"en", "id"} {
 		for _, kind := range booking.TroubleKinds() {
-			for _, detail := range []string{"", "needs_sign_in", "hook_lost", "failing", booking.UnprovenSome} {
+			for _, detail := range []string{"", "needs_sign_in", "hook_lost", "undelivered", "failing", booking.UnprovenSome} {
 				subject := c.ID.String()
 				switch kind { //nolint:exhaustive // the rest is about connections
 				case booking.TroubleConflict:

@@ -41,7 +41,7 @@ type healthJSON struct {
 	DownSince    *time.Time `json:"down_since" doc:"Null while it works"`
 	Failures     int        `json:"failures" doc:"In a row"`
 	LastError    *string    `json:"last_error"`
-	HookLostAt   *time.Time `json:"webhook_lost_at" doc:"When our webhook was found gone or switched off, and could not be made anew"`
+	HookLostAt   *time.Time `json:"webhook_lost_at" doc:"When our webhook was found gone, switched off or narrowed and could not be made anew, or since when the provider cannot deliver to it; last_error says which"`
 	ImportedFrom *time.Time `json:"imported_from" doc:"The day from which its bookings were brought in"`
 }
 

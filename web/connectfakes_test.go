@@ -36,6 +36,10 @@ func (a api) Sign(b []byte, s string, t time.Time) http.Header { return a.house.
 func (a api) Verify(r providers.Request, s providers.Secrets, t time.Time) (string, error) {
 	return a.house.Verify(r, s, t)
 }
+
+func (a api) HookKinds() []providers.HookKind {
+	return []providers.HookKind{{Name: "it.was.booked", Of: providers.TopicBooked}, {Name: "it.was.canceled", Of: providers.TopicCanceled}}
+}
 func (a api) Selftest(id string) []byte { return a.house.Selftest(id) }
 
 // connector connects in memory what does not fail.

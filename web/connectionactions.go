@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +24,8 @@ const (
 	doneConnected    = "connected"
 	doneReconnected  = "reconnected"
 	doneChecked      = "checked"
+	doneUndelivered  = "undelivered"
+	doneRemade       = "remade"
 	doneComparing    = "comparing"
 	doneImporting    = "importing"
 	doneStopped      = "stopped"
@@ -99,7 +102,37 @@ func (s *server) checkConnection(c echo.Context) error {
 			return s.connectionTrouble(c, conn.ID, err)
 		}
 	}
+	switch {
+	case found.Remade:
+		return c.Redirect(http.StatusSeeOther, connectionLink(conn.ID)+"?"+remadeQuery(found.Hook))
+	case found.Health.HookLostAt != nil:
+		return s.toConnection(c, conn.ID, doneUndelivered)
+	}
 	return s.toConnection(c, conn.ID, doneChecked)
+}
+
+// remadeQuery has a connection's page say how its webhook was before it was made anew.
+func remadeQuery(was providers.HookState) string {
+	names := make([]string, len(was.Missing))
+	for i, k := range was.Missing {
+		names[i] = k.Name
+	}
+	return url.Values{"done": {doneRemade}, "was": {string(was.Trouble)}, "missing": names}.Encode()
+}
+
+// remadeOf reads it; what is in no set of ours counts for nothing.
+func remadeOf(c echo.Context, needs []providers.HookKind) providers.HookState {
+	var was providers.HookState
+	if t := providers.HookTrouble(c.QueryParam("was")); slices.Contains(providers.HookTroubles(), t) {
+		was.Trouble = t
+	}
+	names := c.QueryParams()["missing"]
+	for _, k := range needs {
+		if slices.Contains(names, k.Name) {
+			was.Missing = append(was.Missing, k)
+		}
+	}
+	return was
 }
 
 // foundBy is the result of a check in a word, for the admin log: a cause, when it

@@ -46,7 +46,7 @@ func TestDeadConnectionsLeadToTheirCure(t *testing.T) {
 		"for an operator":          {7, access.Operator, []string{"Acuity no longer accepts", "An administrator can do that."}, []string{"/connections/new/"}},
 		"a sign-in that ended":     {5, access.Administrator, []string{signIn, ">Sign in again with Calendly</button>", "Use a token instead"}, nil},
 		"an app that is no more":   {8, access.Administrator, []string{again("calcom", 8)}, []string{"Sign in again"}},
-		"a webhook that is gone":   {9, access.Administrator, []string{"The webhook is gone at Calendly", check(9), "Connect again"}, nil},
+		"a webhook that is gone":   {9, access.Administrator, []string{"The webhook at Calendly is not whole", check(9), "Connect again"}, nil},
 		"no answer":                {6, access.Operator, []string{"Cal.com could not be asked", check(6)}, []string{"/connections/new/"}},
 		"no answer, for a viewer":  {6, access.Viewer, []string{"Cal.com could not be asked"}, []string{"<button class=\"primary\"", "/connections/new/"}},
 		"one that nothing is with": {1, access.Administrator, nil, []string{`class="cure"`}},

@@ -153,6 +153,8 @@ type connectionPageView struct {
 	Tested *selftestView
 	// Done says what was just done; "" for nothing.
 	Done string
+	// Was is how the webhook was before it was made anew; "" unless it was just now.
+	Was string
 	// Trouble is what could not be done.
 	Trouble *trouble
 	// Left is why a webhook may be left at the provider; nil for no such.
@@ -223,6 +225,9 @@ func (s *server) showConnection(c echo.Context, status int, id uuid.UUID, v conn
 	if v.Compared != nil {
 		compare := newRunView(s.Providers[conn.Provider], *v.Compared, who)
 		v.Compare = &compare
+	}
+	if v.Done == doneRemade {
+		v.Was = who.language.hookWrong(remadeOf(c, s.hookKinds(conn.Provider)), conn.Provider)
 	}
 	v.TellsForms, v.KeepDays = s.tellsForms(conn.Provider) || conn.KeepForms, keptDays(s.FormsKept)
 	if conn.DisconnectedAt == nil {

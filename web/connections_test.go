@@ -34,7 +34,7 @@ func connecting() map[string][]string {
 		"health": states, "health.help": states, "down": {string(providers.StateFailing), string(providers.StateNeedsSignIn)},
 		"trouble": causes, "remedy": causes,
 		"run.cause":     {"asked", "connected", "reconnected", "outage", "periodic", "registered"},
-		"done":          {"connected", "reconnected", "checked", "comparing", "importing", "stopped", "rotated", "rotated_over", "finished", "abandoned", "disconnected", "disconnected_already", "forms_kept", "forms_dropped"},
+		"done":          {"connected", "reconnected", "checked", "undelivered", "remade", "comparing", "importing", "stopped", "rotated", "rotated_over", "finished", "abandoned", "disconnected", "disconnected_already", "forms_kept", "forms_dropped"},
 		"connect.needs": all, "connect.what": all, "connect.lead": all, "byhand.where": all,
 		"hop": {
 			string(account.HopAddress), string(account.HopConnect), string(account.HopTLS), string(account.HopPost), string(account.HopAnswer),
@@ -101,11 +101,11 @@ func TestDownConnectionsShowEverywhere(t *testing.T) {
 	admin := w.user(t, "ayu", access.Administrator)
 	has(t, "the conflicts", w.get(t, admin, "/conflicts").body, "Quay", "its key or token is no longer accepted. Bookings may be missing since", "30 Nov 2026, 09:00 WIB",
 		`<strong>Quay</strong> (Acuity)`, `<a href="/connections/new/acuity?id=`+id(7).String()+`">Connect again<`, "Mole", "Dock", "3 connections do not work",
-		`<strong>Mole</strong> (Cal.com): it cannot be asked`, `<strong>Dock</strong> (Calendly): it sends no webhooks. Bookings have come late since`, `<a href="`+connectionPath(6)+`">See what to do<`)
+		`<strong>Mole</strong> (Cal.com): it cannot be asked`, `<strong>Dock</strong> (Calendly): its webhooks do not all arrive. Bookings have come late since`, `<a href="`+connectionPath(6)+`">See what to do<`)
 	// The calendar says it once, with whose bookings may be missing.
 	page := w.get(t, admin, "/calendar").body
 	has(t, "the calendar", page, "No data from Quay since", "Acuity no longer accepts its key or token.",
-		`<a href="/connections/new/acuity?id=`+id(7).String()+`">Connect again<`, "No data from Mole", "It is tried again by itself.", "No webhooks from Dock since", "3 connections do not work",
+		`<a href="/connections/new/acuity?id=`+id(7).String()+`">Connect again<`, "No data from Mole", "It is tried again by itself.", "Webhooks from Dock do not all arrive since", "3 connections do not work",
 		`<a href="`+connectionPath(6)+`">See what to do<`)
 	hasNot(t, "the calendar", page, "its key or token is no longer accepted. Bookings")
 	viewer := w.user(t, "rani", access.Viewer)

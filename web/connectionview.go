@@ -32,6 +32,10 @@ type connectionView struct {
 	// Since is when it stopped working; nil while it does.
 	Since *time.Time
 	Hook  string
+	// HookState is what is the matter with a lost webhook, HookWrong the same in words;
+	// zero where only that it is lost is known.
+	HookState providers.HookState
+	HookWrong string
 	// CanAsk says that its API can be asked.
 	CanAsk bool
 	// Deaf says that its provider's posts cannot come in: our public address leads
@@ -66,11 +70,16 @@ func (v connectionView) Cure() string {
 		return ""
 	case v.KeyDead():
 		return "signin"
+	case v.Hook == hookLost && v.Undelivered():
+		return "undelivered"
 	case v.Hook == hookLost:
 		return "hook"
 	}
 	return "wait"
 }
+
+// Undelivered tells whether all is well there, but posts do not get through.
+func (v connectionView) Undelivered() bool { return v.HookState.Trouble == providers.HookFailing }
 
 // KeyDead tells whether its provider takes the key or token no more, so that nothing
 // can be asked of it.
@@ -109,6 +118,10 @@ func (s *server) newConnectionView(ctx context.Context, c providers.Connection, 
 	if v.MayManage && c.Provider != generic {
 		v.Again, v.SignIn = againLink(c), signedIn
 	}
+	if v.Hook == hookLost {
+		v.HookState = providers.HookStateIn(c.Health.Failure, s.hookKinds(c.Provider))
+		v.HookWrong = who.language.hookWrong(v.HookState, c.Provider)
+	}
 	v.SignedIn, v.Deaf = signedIn, c.DisconnectedAt == nil && c.Provider != generic && reachOf(s.PublicURL) != reachPublic
 	if c.APIBase != c.ID.String() {
 		v.Account = c.APIBase
@@ -125,6 +138,14 @@ func (s *server) newConnectionView(ctx context.Context, c providers.Connection, 
 }
 
 func connectionLink(id uuid.UUID) string { return "/connections/" + id.String() }
+
+// hookKinds are the events that a provider's webhooks are for.
+func (s *server) hookKinds(provider string) []providers.HookKind {
+	if p, ok := s.Providers[provider].(providers.Account); ok {
+		return p.HookKinds()
+	}
+	return nil
+}
 
 func hookOf(c providers.Connection) string {
 	switch {

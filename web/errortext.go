@@ -104,9 +104,34 @@ func (l *language) hop(h account.Hop) *errorText {
 	}
 	pairs := make([]any, 0, 2*len(h.Values))
 	for name, value := range h.Values {
+		if name == account.HopTopics {
+			value = l.topics(strings.Fields(value))
+		}
 		pairs = append(pairs, name, value)
 	}
 	return &errorText{Text: l.t("hop.found."+string(h.Found), pairs...), Said: h.Said}
+}
+
+// hookWrong says what is the matter with a webhook at its provider; "" for nothing that
+// is known.
+func (l *language) hookWrong(s providers.HookState, provider string) string {
+	if s.Trouble == "" {
+		return ""
+	}
+	topics := make([]string, 0, len(s.Missing))
+	for _, t := range s.Topics() {
+		topics = append(topics, string(t))
+	}
+	return l.t("hook.wrong."+string(s.Trouble), "Topics", l.topics(topics), "Provider", l.named("provider", provider))
+}
+
+// topics names what events tell of.
+func (l *language) topics(all []string) string {
+	names := make([]string, len(all))
+	for i, t := range all {
+		names[i] = l.named("topic", t)
+	}
+	return strings.Join(names, ", ")
 }
 
 // untold says why somebody was not told of an alert.

@@ -61,6 +61,7 @@ var elsewhere = map[string]string{
 	"account.ErrCannotAsk":          "a cause: trouble",
 	"account.errNotOurs":            "what a hop found",
 	"account.hookError":             "around a cause",
+	"account.errUnchanged":          "a cause that nobody knows: trouble",
 	"providers.ErrSignatureMissing": "senders of webhooks alone",
 	"providers.ErrSignatureInvalid": "senders of webhooks alone",
 	"providers.ErrSignatureTooOld":  "senders of webhooks alone",

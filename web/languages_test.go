@@ -14,6 +14,7 @@ import (
 	"slotkeeper/booking"
 	"slotkeeper/booking/access"
 	"slotkeeper/booking/account"
+	"slotkeeper/providers"
 )
 
 // sameInBoth are the texts that are right to be equal in English and Indonesian:
@@ -73,7 +74,7 @@ func TestMessagesAreUsed(t *testing.T) {
 			t.Errorf("%s asks for %s, which has no text", by, key)
 		}
 	}
-	sets := map[string]bool{"deed": true, "did": true, "fault": true, "trouble": true, "remedy": true, "undone": true, "kept": true, "hop.found": true, "signed": true, "signed.failed": true, "purpose": true, "notices": true, "found": true, "because": true, "erase.who.invalid": true, "asked": true, "conflict": true, "user.refused": true, "actor": true, "provider": true, "reason": true, "booking.ended": true, "party": true}
+	sets := map[string]bool{"deed": true, "did": true, "fault": true, "trouble": true, "remedy": true, "undone": true, "kept": true, "hop.found": true, "signed": true, "signed.failed": true, "purpose": true, "notices": true, "found": true, "because": true, "erase.who.invalid": true, "asked": true, "conflict": true, "user.refused": true, "actor": true, "provider": true, "reason": true, "booking.ended": true, "party": true, "hook.wrong": true, "topic": true}
 	for _, pattern := range []string{"templates/*.html", "templates/partials/*.html"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
@@ -129,7 +130,7 @@ func TestMessagesAreUsed(t *testing.T) {
 	} {
 		need("invalid."+field, "a form")
 	}
-	alerts := []string{"connection.needs_sign_in", "connection.hook_lost", "unproven." + booking.UnprovenSome, "endpoint.off_" + string(booking.OffGone), "endpoint.off_" + string(booking.OffFailing)}
+	alerts := []string{"connection.needs_sign_in", "connection.hook_lost", "connection.undelivered", "unproven." + booking.UnprovenSome, "endpoint.off_" + string(booking.OffGone), "endpoint.off_" + string(booking.OffFailing)}
 	for _, kind := range booking.TroubleKinds() {
 		alerts = append(alerts, string(kind))
 	}
@@ -213,10 +214,13 @@ func closedSets() map[string][]string {
 		"signed":        {"password", "link"},
 		"signed.failed": {"wrong_password", "unknown_name", "disabled"},
 		"purpose":       text(access.LinkSignIn, access.LinkAdministrator),
-		"notices":       {"removed", "left", "registered", "manual"},
-		"found":         {"ok", "recovered", "remade"},
-		"kept":          text(account.CauseCredentials, account.CauseForbidden, account.CauseLimited, account.CauseProvider, account.CauseUnreachable),
-		"undone":        {booking.UndoneJoined, booking.UndoneAccepted, booking.UndoneMoved, booking.CannotKeyless, booking.CannotSeatless, booking.CannotUnconnected, booking.CannotNoAPI, "gone", "refused"},
+		"hook.wrong":    text(providers.HookGone, providers.HookOff, providers.HookForeign, providers.HookTemplated, providers.HookNarrowed, providers.HookPartlyOff, providers.HookDated, providers.HookFailing),
+		"topic": text(providers.TopicBooked, providers.TopicRequested, providers.TopicMoved, providers.TopicCanceled, providers.TopicDeclined, providers.TopicChanged,
+			providers.TopicUnpaid, providers.TopicNoShow, providers.TopicAbsence),
+		"notices": {"removed", "left", "registered", "manual"},
+		"found":   {"ok", "recovered", "remade"},
+		"kept":    text(account.CauseCredentials, account.CauseForbidden, account.CauseLimited, account.CauseProvider, account.CauseUnreachable),
+		"undone":  {booking.UndoneJoined, booking.UndoneAccepted, booking.UndoneMoved, booking.CannotKeyless, booking.CannotSeatless, booking.CannotUnconnected, booking.CannotNoAPI, "gone", "refused"},
 		"conflict": {
 			"disconnected", "rotating", "secret_given", "not_rotating", "ended", "importing", "no_preview", "key_not_ours", "busy", "accepted",
 			"user_disabled", "user_enabled", "last_administrator", "user_exists", "request_used", "host_email", "other_installation", "rotation_open",

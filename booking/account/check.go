@@ -28,7 +28,9 @@ type Finding struct {
 	// anew: either way posts may have been missed.
 	Recovered bool
 	Remade    bool
-	Err       error
+	// Hook is how the webhook was found, before it was made anew.
+	Hook providers.HookState
+	Err  error
 }
 
 // Check asks the connection's API whether its credentials are accepted and its
@@ -44,7 +46,7 @@ func (a *Accounts) Check(ctx context.Context, id uuid.UUID) (Finding, error) {
 	}
 	lost := c.Health.HookLostAt
 	if err == nil {
-		f.Remade, lost, err = a.checkHook(ctx, c, api)
+		lost, err = a.checkHook(ctx, &f, api)
 	}
 	if busy := (*booking.ConflictError)(nil); errors.As(err, &busy) || errors.Is(err, ErrCannotAsk) || errors.Is(err, booking.ErrUnavailable) {
 		return f, err // neither does this: it is being changed, was ended meanwhile, or we cannot tell
@@ -55,71 +57,90 @@ func (a *Accounts) Check(ctx context.Context, id uuid.UUID) (Finding, error) {
 	f.Err = err
 	f.Recovered = err == nil && (c.Health.Failures > 0 || c.Health.NeedsSignIn || c.Health.HookLostAt != nil && lost == nil)
 	f.Health = a.after(c.Health, err)
-	if hook := (*hookError)(nil); errors.As(err, &hook) && !f.Health.NeedsSignIn {
-		f.Health = a.unhooked(c.Health, *lost, err)
+	switch hook := (*hookError)(nil); {
+	case errors.As(err, &hook) && !f.Health.NeedsSignIn:
+		f.Health = a.unhooked(c.Health, *lost, err.Error())
+	case err == nil && lost != nil:
+		f.Health = a.unhooked(c.Health, *lost, f.Hook.String())
+		if c.Health.HookLostAt == nil {
+			a.opts.Log.WarnContext(ctx, "the provider cannot deliver to us", "connection", c.ID, "provider", c.Provider, "webhook", f.Hook.String())
+		}
 	}
 	f.Health.HookLostAt = lost
 	return f, a.opts.Store.NoteHealth(ctx, id, c.Generation, f.Health)
 }
 
-// checkHook finds out whether our webhook stands, and makes it anew when not.
-func (a *Accounts) checkHook(ctx context.Context, c providers.Connection, api providers.Account) (remade bool, lost *time.Time, err error) {
+// checkHook finds out whether our webhook stands, and makes it anew when not. lost is
+// since when posts are missing; nil while they come.
+func (a *Accounts) checkHook(ctx context.Context, f *Finding, api providers.Account) (lost *time.Time, err error) {
+	c := f.Connection
 	asked, err := a.inquire(ctx, c, api)
+	f.Hook = asked.Hook
 	switch {
 	case !asked.Registered:
-		return false, nil, err
+		return nil, err
 	case err != nil:
-		return false, c.Health.HookLostAt, err
-	case asked.Active:
-		return false, nil, nil
+		return c.Health.HookLostAt, err
+	case asked.Hook.Whole():
+		return asked.Hook.FailingSince, nil
 	}
 	err = a.changing(ctx, c.ID, func(ctx context.Context, by uuid.UUID) (err error) {
-		remade, err = a.remake(ctx, by, c.ID)
+		f.Remade, err = a.remake(ctx, by, c.ID)
 		return err
 	})
-	if err != nil {
-		since := c.Health.HookLostAt
-		if since == nil {
-			now := a.opts.Now()
-			since = &now
+	if err == nil {
+		if !f.Remade {
+			return asked.Hook.FailingSince, nil // another was faster, or there is no more to be had
 		}
-		return false, since, &hookError{err}
+		return nil, nil
 	}
-	return remade, nil, nil
+	if asked.Hook.Posted() && CauseOf(err) == CauseForbidden {
+		return asked.Hook.FailingSince, nil // what only newer versions know is not worth a failure
+	}
+	since := c.Health.HookLostAt
+	if since == nil {
+		now := a.opts.Now()
+		since = &now
+	}
+	return since, &hookError{asked.Hook, err}
 }
 
 // hookError is why a webhook was not made anew, of an API that had just answered:
 // what is booked there can still be read.
-type hookError struct{ err error }
+type hookError struct {
+	state providers.HookState
+	err   error
+}
 
-func (e *hookError) Error() string { return e.err.Error() }
+func (e *hookError) Error() string { return e.state.String() + ": " + e.err.Error() }
 func (e *hookError) Unwrap() error { return e.err }
 
+// errUnchanged says that a provider took our webhook, and has it as it was before.
+var errUnchanged = errors.New("the provider was given it anew, and it is as it was")
+
 // remake registers the webhook of a connection that is held, unless it was ended
-// meanwhile, or another has registered it.
+// meanwhile, or another has registered it. What this version of the provider does not
+// know is no reason to make it anew: then it is asked for in vain, and nothing is.
 func (a *Accounts) remake(ctx context.Context, by, id uuid.UUID) (bool, error) {
 	c, api, err := a.Ready(ctx, id)
 	if err != nil {
 		return false, err
 	}
 	asked, err := a.inquire(ctx, c, api)
-	if err != nil || !asked.Registered || asked.Active {
+	if err != nil || !asked.Registered || asked.Hook.Whole() {
 		return false, err
 	}
-	if err := a.subscribe(ctx, by, c, api); err != nil {
+	now, err := a.register(ctx, by, c, api)
+	switch {
+	case err != nil:
 		return false, err
+	case !now.Same(asked.Hook):
+		a.opts.Log.WarnContext(ctx, "webhook registered anew", "connection", c.ID, "provider", c.Provider, "because", asked.Hook.String())
+		return true, nil
+	case !now.Posted():
+		return false, errUnchanged
 	}
-	a.opts.Log.WarnContext(ctx, "webhook registered anew: it was gone or switched off", "connection", c.ID, "provider", c.Provider)
-	return true, nil
-}
-
-func stands(hooks []providers.Hook) bool {
-	for _, h := range hooks {
-		if !h.Active {
-			return false
-		}
-	}
-	return len(hooks) > 0
+	return false, nil
 }
 
 // after is a connection's health after a call.
@@ -145,11 +166,11 @@ func (a *Accounts) after(h providers.Health, err error) providers.Health {
 	return h
 }
 
-// unhooked is a connection's health when its webhook alone is missing, since lost. It
-// is tried again after as long as that has lasted.
-func (a *Accounts) unhooked(h providers.Health, lost time.Time, err error) providers.Health {
+// unhooked is a connection's health when its posts alone are missing, since lost. It
+// is looked at again after as long as that has lasted.
+func (a *Accounts) unhooked(h providers.Health, lost time.Time, why string) providers.Health {
 	h = a.after(h, nil)
-	h.Failure = err.Error()
+	h.Failure = why
 	wait := max(a.opts.Now().Sub(lost), a.opts.Tempo.Wait(checkSoonest))
 	next := a.opts.Now().Add(min(wait, a.opts.Tempo.Wait(checkEvery)))
 	h.NextCheckAt = &next

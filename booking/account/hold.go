@@ -141,20 +141,27 @@ func (a *Accounts) beat(ctx context.Context, stop context.CancelCauseFunc, renew
 	}
 }
 
-// subscribe has the webhook registered by whoever holds the connection. Who lost it
-// meanwhile, asleep, may have registered one that another had removed.
+// subscribe has the webhook registered by whoever holds the connection.
 func (a *Accounts) subscribe(ctx context.Context, by uuid.UUID, c providers.Connection, api providers.Account) error {
-	_, err := api.Subscribe(ctx, a.opts.Client, c, a.Target(c), c.Owner)
+	_, err := a.register(ctx, by, c, api)
+	return err
+}
+
+// register is subscribe, and says how the webhook is then. Who lost the connection
+// meanwhile, asleep, may have registered one that another had removed.
+func (a *Accounts) register(ctx context.Context, by uuid.UUID, c providers.Connection, api providers.Account) (providers.HookState, error) {
+	hooks, err := api.Subscribe(ctx, a.opts.Client, c, a.Target(c), c.Owner)
+	state := providers.StateOfHooks(api.HookKinds(), hooks)
 	keep, done := keeping(ctx)
 	defer done()
 	if lost := a.opts.Store.RenewConnection(keep, c.ID, a.longer(by)); !errors.Is(lost, booking.ErrNotHeld) {
-		return err
+		return state, err
 	}
 	now, readErr := a.opts.Store.Connection(keep, c.ID)
 	if errors.Is(readErr, booking.ErrNotFound) || readErr == nil && now.DisconnectedAt != nil {
 		err = errors.Join(err, a.unhook(keep, c, api))
 	}
-	return errors.Join(booking.ErrNotHeld, err)
+	return state, errors.Join(booking.ErrNotHeld, err)
 }
 
 // unhook removes the webhook of what will not be connected. The provider may be away:

@@ -39,8 +39,16 @@ const (
 	FoundHookByHand      HopFinding = "hook_by_hand"
 	FoundNoHook          HopFinding = "no_hook"
 	FoundHookOff         HopFinding = "hook_off"
+	FoundHookPartly      HopFinding = "hook_partly_off"
+	FoundHookForeign     HopFinding = "hook_secret"
+	FoundHookTemplated   HopFinding = "hook_template"
+	FoundHookNarrowed    HopFinding = "hook_kinds"   // Values has the topics
+	FoundHookDated       HopFinding = "hook_dated"   // passes, without those topics
 	FoundHookFailing     HopFinding = "hook_failing" // passes, and posts do not
 )
+
+// HopTopics names the value that is a list of providers.Topic.
+const HopTopics = "Topics"
 
 // found notes what was found, with name, value, … of what its sentence needs. What is
 // found later in a step is meant.
@@ -54,7 +62,7 @@ func (h *Hop) found(what HopFinding, pairs ...string) {
 // Mind tells of a hop that passed, and of which somebody should think.
 func (h Hop) Mind() bool {
 	switch h.Found { //nolint:exhaustive // of the others there is nothing to think
-	case FoundPrivate, FoundPrivateIP, FoundPlain, FoundCertificateEnds, FoundHookFailing:
+	case FoundPrivate, FoundPrivateIP, FoundPlain, FoundCertificateEnds, FoundHookDated, FoundHookFailing:
 		return h.OK
 	}
 	return false

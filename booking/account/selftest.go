@@ -152,10 +152,10 @@ func (a *Accounts) findReceipt(ctx context.Context, h *Hop, connection, receipt 
 
 // Asked is what a connection's API says.
 type Asked struct {
-	// Hooks that are registered for our URL; nil unless we registered one.
-	Hooks []providers.Hook
-	// Registered says that we registered one, Active that one of them is posted to.
-	Registered, Active bool
+	// Registered says that we registered a webhook, Hook how that is; one that was
+	// entered by hand no API tells of.
+	Registered bool
+	Hook       providers.HookState
 }
 
 // Ask asks a connection's API whether its credentials are accepted and its webhook
@@ -175,8 +175,10 @@ func (a *Accounts) inquire(ctx context.Context, c providers.Connection, api prov
 		return out, err
 	}
 	out.Registered = true
-	out.Hooks, err = api.Hooks(ctx, a.opts.Client, c, a.Target(c))
-	out.Active = stands(out.Hooks)
+	hooks, err := api.Hooks(ctx, a.opts.Client, c, a.Target(c))
+	if err == nil {
+		out.Hook = providers.StateOfHooks(api.HookKinds(), hooks)
+	}
 	return out, err
 }
 
@@ -208,31 +210,44 @@ func (a *Accounts) ask(ctx context.Context, c providers.Connection) []Hop {
 
 // judge says how a connection's webhook is.
 func (k Asked) judge(h *Hop, c providers.Connection, target string) error {
-	switch {
-	case !k.Registered:
+	if !k.Registered {
 		h.found(FoundHookByHand)
 		h.Detail = "it was not registered by us: only the provider's posts show whether it was entered there"
 		return nil
-	case len(k.Hooks) == 0:
+	}
+	topics := make([]string, 0, len(k.Hook.Missing))
+	for _, t := range k.Hook.Topics() {
+		topics = append(topics, string(t))
+	}
+	h.Detail = k.Hook.String()
+	switch k.Hook.Trouble {
+	case "":
+		h.found(FoundHook)
+		h.Detail = c.Provider + " has our webhook, and it is active"
+		return nil
+	case providers.HookFailing:
+		h.found(FoundHookFailing)
+		h.Remedy = "see what the log says of these posts"
+		return nil
+	case providers.HookDated:
+		h.found(FoundHookDated, HopTopics, strings.Join(topics, " "))
+		h.Remedy = "nothing, if this " + c.Provider + " is an old one; else " + again
+		return nil
+	case providers.HookGone:
 		h.found(FoundNoHook)
-		h.Remedy = again
-		return fmt.Errorf("%s has no webhook for %s", c.Provider, target)
-	case !k.Active:
+	case providers.HookOff:
 		h.found(FoundHookOff)
-		h.Remedy = again
-		return fmt.Errorf("%s has switched the webhook off", c.Provider)
+	case providers.HookPartlyOff:
+		h.found(FoundHookPartly)
+	case providers.HookForeign:
+		h.found(FoundHookForeign)
+	case providers.HookTemplated:
+		h.found(FoundHookTemplated)
+	case providers.HookNarrowed:
+		h.found(FoundHookNarrowed, HopTopics, strings.Join(topics, " "))
 	}
-	for _, hook := range k.Hooks {
-		if hook.FailingSince != nil {
-			h.found(FoundHookFailing)
-			h.Detail = "it stands, but posts to it have failed since " + hook.FailingSince.UTC().Format(time.RFC3339)
-			h.Remedy = "see what the log says of these posts"
-			return nil
-		}
-	}
-	h.found(FoundHook)
-	h.Detail = c.Provider + " has our webhook, and it is active"
-	return nil
+	h.Remedy = again
+	return fmt.Errorf("at %s, for %s: %s", c.Provider, target, k.Hook)
 }
 
 const again = "the running server registers it anew within half an hour; or connect the account again"

@@ -21,8 +21,9 @@ const (
 
 // What is wrong with a connection, in a word.
 const (
-	troubleHook = "hook_lost"
-	troubleCall = "failing"
+	troubleHook        = "hook_lost"
+	troubleUndelivered = "undelivered"
+	troubleCall        = "failing"
 )
 
 // Troubles are what a person has to see to now.
@@ -78,6 +79,9 @@ func connectionTrouble(c providers.Connection, now time.Time) (booking.Trouble, 
 		t.Detail = troubleCall
 		if c.OnlyHookLost() {
 			t.Detail = troubleHook
+			if providers.HookStateIn(c.Health.Failure, nil).Trouble == providers.HookFailing {
+				t.Detail = troubleUndelivered
+			}
 		}
 	case providers.StateDisconnected, providers.StateQuiet, providers.StateWorking:
 		return t, false

@@ -98,8 +98,12 @@ func connectionVerdict(c providers.Connection, asked account.Asked, askErr error
 		note(statusWarning, c.Provider+" could not be asked: "+askErr.Error(), account.Remedy(c.Provider, askErr))
 	case askErr != nil:
 		note(statusFailed, c.Provider+" could not be asked: "+askErr.Error(), account.Remedy(c.Provider, askErr))
-	case asked.Registered && !asked.Active:
-		note(statusFailed, c.Provider+" has no active webhook for us: nothing comes in", "the running server registers it anew within half an hour; or connect the account again")
+	case asked.Registered && !asked.Hook.Posted():
+		note(statusFailed, "at "+c.Provider+" "+asked.Hook.String(), "the running server registers it anew within half an hour; or connect the account again")
+	case asked.Registered && asked.Hook.Trouble == providers.HookFailing:
+		note(statusWarning, "at "+c.Provider+" "+asked.Hook.String(), "see what the log says of these posts")
+	case asked.Registered && !asked.Hook.Whole():
+		note(statusOK, "the API accepts the credentials and the webhook is active; "+asked.Hook.String(), "")
 	case asked.Registered:
 		note(statusOK, "the API accepts the credentials and the webhook is active", "")
 	default:

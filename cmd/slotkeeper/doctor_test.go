@@ -230,10 +230,10 @@ func TestDoctorOfAnAccount(t *testing.T) {
 		hops.wants(t, account.HopWebhook, true, "active")
 
 		c.Unsubscribe(a.webhook())
-		s.doctor(t).wants(t, name, statusFailed, "no active webhook")
+		s.doctor(t).wants(t, name, statusFailed, "our webhook is gone")
 		hops = s.selftest(t, a.id)
 		hops.wants(t, account.HopReceipt, true, "")
-		hops.wants(t, account.HopWebhook, false, "has no webhook for")
+		hops.wants(t, account.HopWebhook, false, "our webhook is gone")
 		if left := c.Subscribed(); len(left) != 0 {
 			t.Errorf("somebody registered %v", left)
 		}
@@ -382,7 +382,9 @@ func TestConnectionVerdict(t *testing.T) {
 	quiet, house := base, base
 	quiet.LastDeliveryAt = nil
 	house.Provider, house.APIBase = "generic", house.ID.String()
-	registered := account.Asked{Registered: true, Active: true}
+	registered := account.Asked{Registered: true}
+	is := func(h providers.HookState) account.Asked { return account.Asked{Registered: true, Hook: h} }
+	canceled := []providers.HookKind{{Name: "appointment.canceled", Of: providers.TopicCanceled}}
 	for name, c := range map[string]struct {
 		conn    providers.Connection
 		asked   account.Asked
@@ -396,7 +398,10 @@ func TestConnectionVerdict(t *testing.T) {
 		"generic":           {conn: house, err: account.ErrCannotAsk, want: statusOK, says: "the last delivery came"},
 		"without a token":   {conn: base, err: account.ErrCannotAsk, want: statusWarning, says: "no credentials"},
 		"quiet":             {conn: quiet, asked: registered, want: statusWarning, says: "nothing came yet"},
-		"switched off":      {conn: base, asked: account.Asked{Registered: true}, want: statusFailed, says: "no active webhook"},
+		"switched off":      {conn: base, asked: is(providers.HookState{Trouble: providers.HookOff}), want: statusFailed, says: "webhook is switched off"},
+		"one of four gone":  {conn: base, asked: is(providers.HookState{Trouble: providers.HookNarrowed, Missing: canceled}), want: statusFailed, says: "does not tell of appointment.canceled"},
+		"an old version":    {conn: base, asked: is(providers.HookState{Trouble: providers.HookDated, Missing: canceled}), want: statusOK, says: "webhook is active"},
+		"not delivered to":  {conn: base, asked: is(providers.HookState{Trouble: providers.HookFailing, FailingSince: &old}), want: statusWarning, says: "fail since 2026"},
 		"revoked":           {conn: base, err: &providers.AnswerError{Status: http.StatusUnauthorized, Message: "revoked"}, want: statusFailed, says: "connect the account again"},
 		"down":              {conn: base, err: &providers.AnswerError{Status: http.StatusBadGateway}, want: statusWarning, says: "try again later"},
 		"asked to wait":     {conn: base, err: &providers.LaterError{Err: errors.New("later")}, want: statusWarning, says: "left alone"},
@@ -404,7 +409,7 @@ func TestConnectionVerdict(t *testing.T) {
 		"given up":          {conn: base, asked: registered, backlog: store.Backlog{Dead: 2}, want: statusWarning, says: "2 receipts were given up"},
 		"open":              {conn: base, asked: registered, backlog: store.Backlog{Pending: 3, OldestPending: &now}, want: statusOK, says: "3 receipts are open"},
 		"open for an hour":  {conn: base, asked: registered, backlog: store.Backlog{Pending: 3, OldestPending: &old}, want: statusWarning, says: "is the server running"},
-		"failed stays so":   {conn: quiet, asked: account.Asked{Registered: true}, backlog: store.Backlog{Dead: 1}, want: statusFailed, says: "given up"},
+		"failed stays so":   {conn: quiet, asked: is(providers.HookState{Trouble: providers.HookGone}), backlog: store.Backlog{Dead: 1}, want: statusFailed, says: "given up"},
 		"and what was said": {conn: quiet, asked: registered, backlog: store.Backlog{Failed: 1}, want: statusWarning, says: "1 receipts failed"},
 	} {
 		k := connectionVerdict(c.conn, c.asked, c.err, c.backlog, now)

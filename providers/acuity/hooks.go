@@ -10,9 +10,16 @@ import (
 	"slotkeeper/providers"
 )
 
-// events are what we have posted, each by a hook of its own. "changed" comes
+// HookKinds are what we have posted, each by a hook of its own. "changed" comes
 // beside the others and tells of no-shows and edits, which they do not.
-var events = []string{"appointment.scheduled", "appointment.rescheduled", "appointment.canceled", "appointment.changed"}
+func (*Provider) HookKinds() []providers.HookKind {
+	return []providers.HookKind{
+		{Name: "appointment.scheduled", Of: providers.TopicBooked},
+		{Name: "appointment.rescheduled", Of: providers.TopicMoved},
+		{Name: "appointment.canceled", Of: providers.TopicCanceled},
+		{Name: "appointment.changed", Of: providers.TopicChanged},
+	}
+}
 
 const (
 	active = "active"
@@ -65,7 +72,7 @@ func hook(v providers.Value) (providers.Hook, error) {
 // who makes them, which is the connection's secret. A hook that is active is
 // adopted: it was made for this target, which only this connection has. When one
 // cannot be made, those made before are taken back.
-func (*Provider) Subscribe(ctx context.Context, client *http.Client, c providers.Connection, target string, _ providers.Profile) ([]providers.Hook, error) {
+func (p *Provider) Subscribe(ctx context.Context, client *http.Client, c providers.Connection, target string, _ providers.Profile) ([]providers.Hook, error) {
 	a := newAPI(client, c)
 	before, err := a.hooks(ctx, target)
 	if err != nil {
@@ -82,11 +89,12 @@ func (*Provider) Subscribe(ctx context.Context, client *http.Client, c providers
 			return nil, err
 		}
 	}
-	all := make([]providers.Hook, 0, len(events))
-	for _, event := range events {
-		h, found := stands[event]
+	kinds := p.HookKinds()
+	all := make([]providers.Hook, 0, len(kinds))
+	for _, kind := range kinds {
+		h, found := stands[kind.Name]
 		if !found {
-			if h, err = a.hook(ctx, event, target); err != nil {
+			if h, err = a.hook(ctx, kind.Name, target); err != nil {
 				return nil, errors.Join(manual(err), a.undo(ctx, before, target))
 			}
 		}

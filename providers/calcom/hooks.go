@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"slotkeeper/providers"
 )
@@ -21,21 +22,39 @@ const (
 	outOfOfficeCreated = "OOO_CREATED"
 )
 
+// HookKinds are the events of a webhook.
+func (*Provider) HookKinds() []providers.HookKind {
+	return []providers.HookKind{
+		{Name: created, Of: providers.TopicBooked},
+		{Name: requested, Of: providers.TopicRequested},
+		{Name: rescheduled, Of: providers.TopicMoved},
+		{Name: cancelled, Of: providers.TopicCanceled},
+		{Name: rejected, Of: providers.TopicDeclined},
+		{Name: paymentInitiated, Of: providers.TopicUnpaid, Newer: true},
+		{Name: noShowUpdated, Of: providers.TopicNoShow, Newer: true},
+		{Name: outOfOfficeCreated, Of: providers.TopicAbsence, Newer: true},
+	}
+}
+
 // triggerSets are the events to subscribe to, from all that we use down to what
 // every version has: one that does not know a name refuses the whole list.
 func triggerSets() [][]string {
-	bookings := []string{created, requested, rescheduled, cancelled, rejected}
-	known := append(slices.Clone(bookings), paymentInitiated, noShowUpdated)
-	return [][]string{append(slices.Clone(known), outOfOfficeCreated), known, bookings}
+	var all, bookings []string
+	for _, kind := range (*Provider)(nil).HookKinds() {
+		all = append(all, kind.Name)
+		if !kind.Newer {
+			bookings = append(bookings, kind.Name)
+		}
+	}
+	return [][]string{all, all[:len(all)-1], bookings}
 }
 
 // hook is a webhook as the API tells of it. The secret is told by some versions
 // only.
 type hook struct {
 	providers.Hook
-	url       string
-	secret    string
-	templated bool
+	url    string
+	secret string
 }
 
 // Hooks are the user's webhooks that post to target. A *ManualError says that this
@@ -45,12 +64,16 @@ func (*Provider) Hooks(ctx context.Context, client *http.Client, c providers.Con
 	if err != nil {
 		return nil, manual(err)
 	}
-	return plain(found), nil
+	return plain(c.Secrets, found), nil
 }
 
-func plain(hooks []hook) []providers.Hook {
+// plain says of each whether its posts are refused for their secret. Dots in its
+// place tell nothing.
+func plain(s providers.Secrets, hooks []hook) []providers.Hook {
 	var out []providers.Hook
 	for _, h := range hooks {
+		told := strings.Trim(h.secret, "*•.") != ""
+		h.Foreign = told && h.secret != s.Current && h.secret != s.Previous
 		out = append(out, h.Hook)
 	}
 	return out
@@ -69,7 +92,7 @@ func (*Provider) Subscribe(ctx context.Context, client *http.Client, c providers
 		h, err = makeHook(ctx, client, c, target)
 		switch {
 		case err == nil:
-			return plain([]hook{h}), nil
+			return plain(c.Secrets, []hook{h}), nil
 		case status(err) == http.StatusConflict: // somebody was quicker, or an answer was lost
 			stands, err = hooksTo(ctx, client, c, target)
 		}
@@ -85,14 +108,14 @@ func (*Provider) Subscribe(ctx context.Context, client *http.Client, c providers
 			return nil, manual(err)
 		}
 	}
-	return plain(stands), nil
+	return plain(c.Secrets, stands), nil
 }
 
 // ours tells whether nothing is to be changed. A version that tells no secrets
 // leaves that open, and then all is set anew.
 func (h hook) ours(secret string) bool {
 	all := triggerSets()[0]
-	return h.secret == secret && h.Active && !h.templated && len(h.Kinds) == len(all) &&
+	return h.secret == secret && h.Active && !h.Templated && len(h.Kinds) == len(all) &&
 		!slices.ContainsFunc(all, func(trigger string) bool { return !slices.Contains(h.Kinds, trigger) })
 }
 
@@ -171,7 +194,8 @@ func hooksTo(ctx context.Context, client *http.Client, c providers.Connection, t
 }
 
 func readHook(v providers.Value) hook {
-	h := hook{url: v.Get("subscriberUrl").Text(), secret: v.Get("secret").Text(), templated: v.Get("payloadTemplate").Text() != ""}
+	h := hook{url: v.Get("subscriberUrl").Text(), secret: v.Get("secret").Text()}
+	h.Templated = v.Get("payloadTemplate").Text() != ""
 	h.ID = numeral(v.Get("id"))
 	h.Active, _ = v.Get("active").Bool()
 	for t := range v.Get("triggers").Items() {

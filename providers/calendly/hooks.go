@@ -23,8 +23,14 @@ const byHand = "Integrations & apps, API and webhooks: make a token there as an 
 
 var errNoSigningKey = errors.New("the connection has no signing key; without one nobody could verify the posts")
 
-func events() []string {
-	return []string{inviteeCreated, inviteeCanceled, noShowCreated, noShowDeleted}
+// HookKinds are the events of a subscription.
+func (*Provider) HookKinds() []providers.HookKind {
+	return []providers.HookKind{
+		{Name: inviteeCreated, Of: providers.TopicBooked},
+		{Name: inviteeCanceled, Of: providers.TopicCanceled},
+		{Name: noShowCreated, Of: providers.TopicNoShow},
+		{Name: noShowDeleted, Of: providers.TopicNoShow},
+	}
 }
 
 // subscription is the body of a POST to /webhook_subscriptions.
@@ -90,12 +96,15 @@ func hook(id string, v providers.Value) providers.Hook {
 // is signed with the app's own key, which Calendly makes: none is sent along then,
 // and Secrets.Current is the app's. What the API makes of another one is not
 // documented.
-func (*Provider) Subscribe(ctx context.Context, client *http.Client, c providers.Connection, target string, p providers.Profile) ([]providers.Hook, error) {
+func (v *Provider) Subscribe(ctx context.Context, client *http.Client, c providers.Connection, target string, p providers.Profile) ([]providers.Hook, error) {
 	if c.Secrets.Current == "" {
 		return nil, errNoSigningKey
 	}
 	a := &api{client: client, connection: c}
-	s := subscription{URL: target, Events: events(), Organization: p.Organization, Scope: scopeOrganization, SigningKey: c.Secrets.Current}
+	s := subscription{URL: target, Organization: p.Organization, Scope: scopeOrganization, SigningKey: c.Secrets.Current}
+	for _, kind := range v.HookKinds() {
+		s.Events = append(s.Events, kind.Name)
+	}
 	if c.API.Refresh != "" {
 		s.SigningKey = ""
 	}

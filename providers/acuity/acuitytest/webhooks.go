@@ -107,6 +107,28 @@ func (s *Server) RemoveHook(id int64) bool {
 	return len(s.made) < before
 }
 
+// DropHook removes the hook to a target for one event, as somebody may in Acuity's
+// pages.
+func (s *Server) DropHook(target, event string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.made = slices.DeleteFunc(s.made, func(h *madeHook) bool { return h.target == target && h.event == event })
+}
+
+// HookEvents are the events that are posted to a target, in order.
+func (s *Server) HookEvents(target string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
+	for _, h := range s.made {
+		if h.active && h.target == target {
+			out = append(out, h.event)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // DisableHooks disables the hooks to a target, as Acuity does after five days of
 // failures, without a word (TP). Nothing is posted to them.
 func (s *Server) DisableHooks(target string) {

@@ -54,6 +54,17 @@ func (s *Server) add(h Webhook) Webhook {
 	return h
 }
 
+// ChangeWebhooks changes those to a URL as the pages do.
+func (s *Server) ChangeWebhooks(target string, change func(h *Webhook)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.hooks {
+		if h.URL == target {
+			change(h)
+		}
+	}
+}
+
 // RemoveWebhook deletes one as the pages do.
 func (s *Server) RemoveWebhook(id string) {
 	s.mu.Lock()

@@ -181,6 +181,43 @@ func (s *Server) Fail(target string, disabled bool) {
 	}
 }
 
+// Narrow takes an event from the subscriptions to a URL, as one does that was made
+// anew by another program.
+func (s *Server) Narrow(target, event string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.subscriptions {
+		if b.url == target {
+			b.events = slices.DeleteFunc(slices.Clone(b.events), func(e string) bool { return e == event })
+		}
+	}
+}
+
+// SubscribedTo are the events that are posted to a URL.
+func (s *Server) SubscribedTo(target string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
+	for _, b := range s.subscriptions {
+		if b.url == target && !b.disabled {
+			out = append(out, b.events...)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Recover has posts to a URL get through again.
+func (s *Server) Recover(target string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.subscriptions {
+		if b.url == target {
+			b.retrying, b.updated = time.Time{}, s.now()
+		}
+	}
+}
+
 // Unsubscribe deletes the subscriptions to a URL, as a person or another program
 // does.
 func (s *Server) Unsubscribe(target string) {
