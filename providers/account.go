@@ -76,6 +76,34 @@ type Authorizer interface {
 	OAuth(base string) OAuthEndpoint
 }
 
+// KeyProver is an Account that an app may be authorised for, and whose posts are
+// signed with a key that the app's token neither uses nor reveals.
+type KeyProver interface {
+	Account
+	// ProveKey asks the API once with the key that signs (Secrets.Current) whether it is
+	// that of the connection's Owner, as whom the token was accepted. A *KeyError says
+	// that it is not.
+	ProveKey(ctx context.Context, client *http.Client, c Connection) error
+}
+
+// KeyError says that a key was given that the account's posts are not signed with:
+// each of them would be refused.
+type KeyError struct {
+	// Foreign says that the key is good, and another account's.
+	Foreign bool
+	// Err is the API's refusal; nil of a foreign key.
+	Err error
+}
+
+func (e *KeyError) Error() string {
+	if e.Foreign {
+		return "the API key is that of another account than the one that was signed in at: take the key of that account, or sign in at the key's"
+	}
+	return fmt.Sprintf("the API key that posts are signed with is not accepted: copy user id and API key again, both from the same page (%v)", e.Err)
+}
+
+func (e *KeyError) Unwrap() error { return e.Err }
+
 // Profile is whose account it is.
 type Profile struct {
 	// ExternalID of the account's user at the provider.

@@ -413,6 +413,22 @@ func TestSignInAtProvider(t *testing.T) {
 	if got := k.asked[len(k.asked)-1]; got.Provider != "acuity" || got.Secret != "typed-key" || got.API.Token == "" {
 		t.Errorf("asked for %+v", got)
 	}
+	// A key that signs nothing of this account is told of in words, and typed anew.
+	for said, wrong := range map[string]error{
+		"The sign-in was accepted, but the API key was not": &providers.KeyError{Err: &providers.AnswerError{Status: 401, Message: "Unauthorized"}},
+		"another account’s than the one":                    &providers.KeyError{Foreign: true},
+	} {
+		q = begin(url.Values{"provider": {"acuity"}, "key": {"typed-key"}})
+		k.fails = wrong
+		refused := finish(browser, url.Values{"code": {"code-of-the-second"}, "state": {q.Get("state")}})
+		k.fails = nil
+		if refused.StatusCode != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d", said, refused.StatusCode)
+		}
+		wholesome(t, refused, "en")
+		has(t, "another key", refused.body, said)
+		hasNot(t, "another key", refused.body, "typed-key")
+	}
 	if res := w.post(t, browser, "/connections/oauth", url.Values{"provider": {"calcom"}}); res.StatusCode != http.StatusNotFound {
 		t.Errorf("without an app: %d", res.StatusCode)
 	}

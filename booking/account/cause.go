@@ -19,6 +19,8 @@ type Cause string
 // The causes. Each has a text with its remedy in the pages and the commands.
 const (
 	CauseCredentials Cause = "credentials" // the key or token is not accepted
+	CauseKeyRefused  Cause = "key_refused" // the key that signs posts is not accepted
+	CauseKeyForeign  Cause = "key_foreign" // it is another account's
 	CauseForbidden   Cause = "forbidden"   // accepted, but may not do this
 	CauseNoAPI       Cause = "no_api"      // there is no such API at the address
 	CauseUnreachable Cause = "unreachable" // no answer, or not all of one
@@ -36,7 +38,7 @@ const (
 // Causes are all of them.
 func Causes() []Cause {
 	return []Cause{
-		CauseCredentials, CauseForbidden, CauseNoAPI, CauseUnreachable, CauseNoHost, CauseCertificate, CausePrivate, CauseLimited,
+		CauseCredentials, CauseKeyRefused, CauseKeyForeign, CauseForbidden, CauseNoAPI, CauseUnreachable, CauseNoHost, CauseCertificate, CausePrivate, CauseLimited,
 		CauseProvider, CauseInput, CauseCannotAsk, CauseOwn, CauseUnknown,
 	}
 }
@@ -45,6 +47,7 @@ func Causes() []Cause {
 func CauseOf(err error) Cause {
 	var (
 		answer  *providers.AnswerError
+		key     *providers.KeyError
 		later   *providers.LaterError
 		invalid *booking.InvalidError
 		private *providers.AddressError
@@ -59,6 +62,10 @@ func CauseOf(err error) Cause {
 		return CauseOwn
 	case errors.Is(err, ErrCannotAsk):
 		return CauseCannotAsk
+	case errors.As(err, &key) && key.Foreign:
+		return CauseKeyForeign
+	case errors.As(err, &key):
+		return CauseKeyRefused
 	case errors.As(err, &later):
 		return CauseLimited
 	case errors.As(err, &private):

@@ -190,6 +190,11 @@ func (a *Accounts) identify(ctx context.Context, r Request, old providers.Connec
 	if c.Owner, err = api.Identify(ctx, a.opts.Client, c); err != nil {
 		return c, nil, err
 	}
+	if prover, signs := api.(providers.KeyProver); signs && c.API.Token != "" {
+		if err := prover.ProveKey(ctx, a.opts.Client, c); err != nil {
+			return c, nil, err
+		}
+	}
 	if c.Name == "" {
 		c.Name = cmp.Or(c.Owner.Name, c.Owner.Email, c.Provider)
 	}

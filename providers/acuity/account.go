@@ -1,6 +1,7 @@
 package acuity
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -38,4 +39,27 @@ func (*Provider) Identify(ctx context.Context, client *http.Client, c providers.
 		p.Hosts = append(p.Hosts, listed.host)
 	}
 	return p, nil
+}
+
+// ProveKey asks as the user whose key it is. Without his id the account's own is taken,
+// which is his where the account has one user.
+func (*Provider) ProveKey(ctx context.Context, client *http.Client, c providers.Connection) error {
+	user := cmp.Or(c.API.User, c.Owner.ExternalID)
+	c.API = providers.Credentials{User: user}
+	me, err := newAPI(client, c).get(ctx, "/me", nil, maxAccount)
+	if _, refused := refusedWith(err, http.StatusUnauthorized, http.StatusForbidden); refused {
+		return &providers.KeyError{Err: err}
+	}
+	if err != nil {
+		return err
+	}
+	var in providers.Fields
+	id := number(&in, me.Get("id"), "id")
+	switch {
+	case in.Fault() != nil:
+		return providers.BadAnswer("it does not say whose account it is")
+	case id != c.Owner.ExternalID:
+		return &providers.KeyError{Foreign: true}
+	}
+	return nil
 }
