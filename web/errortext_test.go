@@ -77,6 +77,7 @@ var elsewhere = map[string]string{
 	"providers.ErrConnected":        "becomes an invalid account",
 	"providers.AnswerError":         "a cause: trouble",
 	"providers.KeyError":            "a cause: trouble",
+	"providers.AppError":            "a cause: trouble",
 	"providers.LaterError":          "a cause: trouble",
 	"providers.AddressError":        "a cause: trouble",
 	"providers.ManualError":         "the page says what is to be entered by hand",

@@ -21,6 +21,7 @@ const (
 	CauseCredentials Cause = "credentials" // the key or token is not accepted
 	CauseKeyRefused  Cause = "key_refused" // the key that signs posts is not accepted
 	CauseKeyForeign  Cause = "key_foreign" // it is another account's
+	CauseApp         Cause = "app"         // this installation's app is not accepted
 	CauseForbidden   Cause = "forbidden"   // accepted, but may not do this
 	CauseNoAPI       Cause = "no_api"      // there is no such API at the address
 	CauseUnreachable Cause = "unreachable" // no answer, or not all of one
@@ -38,7 +39,7 @@ const (
 // Causes are all of them.
 func Causes() []Cause {
 	return []Cause{
-		CauseCredentials, CauseKeyRefused, CauseKeyForeign, CauseForbidden, CauseNoAPI, CauseUnreachable, CauseNoHost, CauseCertificate, CausePrivate, CauseLimited,
+		CauseCredentials, CauseKeyRefused, CauseKeyForeign, CauseApp, CauseForbidden, CauseNoAPI, CauseUnreachable, CauseNoHost, CauseCertificate, CausePrivate, CauseLimited,
 		CauseProvider, CauseInput, CauseCannotAsk, CauseOwn, CauseUnknown,
 	}
 }
@@ -48,6 +49,7 @@ func CauseOf(err error) Cause {
 	var (
 		answer  *providers.AnswerError
 		key     *providers.KeyError
+		app     *providers.AppError
 		later   *providers.LaterError
 		invalid *booking.InvalidError
 		private *providers.AddressError
@@ -66,6 +68,8 @@ func CauseOf(err error) Cause {
 		return CauseKeyForeign
 	case errors.As(err, &key):
 		return CauseKeyRefused
+	case errors.As(err, &app):
+		return CauseApp
 	case errors.As(err, &later):
 		return CauseLimited
 	case errors.As(err, &private):

@@ -19,6 +19,7 @@ var keptCauses = []struct {
 }{
 	{booking.ErrUnavailable.Error(), CauseOwn},
 	{ErrCannotAsk.Error(), CauseCannotAsk},
+	{providers.AppRefused, CauseApp},
 	{providers.ErrPaused.Error(), CauseLimited},
 	{providers.ErrSpent.Error(), CauseLimited},
 	{providers.PrivateHostsSetting, CausePrivate},
@@ -61,8 +62,12 @@ func CauseIn(text string) (cause Cause, said string) {
 // Said is what a provider's refusal says in its own words; "" of other errors.
 func Said(err error) string {
 	var answer *providers.AnswerError
-	if errors.As(err, &answer) {
+	var app *providers.AppError
+	switch {
+	case errors.As(err, &answer):
 		return answer.Message
+	case errors.As(err, &app):
+		return app.Message
 	}
 	return ""
 }

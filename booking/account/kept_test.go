@@ -29,6 +29,7 @@ func TestCauseOfWhatWasKept(t *testing.T) {
 		"the role":       {answer(http.StatusForbidden, "Upgrade (now)"), "Upgrade (now)"},
 		"with a remedy":  {account.Remedied("calcom", answer(http.StatusForbidden, "Upgrade (now)")), "Upgrade (now)"},
 		"without words":  {account.Remedied("calcom", answer(http.StatusForbidden, "")), ""},
+		"the app":        {&providers.AppError{Status: http.StatusUnauthorized, Message: "invalid_client: no such app"}, "invalid_client: no such app"},
 		"gone":           {fmt.Errorf("%w: %w", providers.ErrGone, answer(http.StatusNotFound, "Not found")), "Not found"},
 		"trouble":        {answer(http.StatusBadGateway, "no such host upstream"), "no such host upstream"},
 		"a bad request":  {answer(http.StatusBadRequest, "EOF"), "EOF"},

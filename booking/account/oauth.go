@@ -38,7 +38,7 @@ func (a *Accounts) Redeem(ctx context.Context, provider, redirect, code, verifie
 	defer cancel()
 	token, err := config.Exchange(ctx, code, oauth2.VerifierOption(verifier))
 	if err != nil {
-		return c, "", grantError(err)
+		return c, "", grantError(err, config.ClientSecret, code, verifier)
 	}
 	return credentials(c, token), a.opts.Apps[provider].SigningKey, nil
 }

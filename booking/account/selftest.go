@@ -262,6 +262,8 @@ func Remedy(provider string, err error) string {
 		return "the key or token is no longer accepted: connect the account again with a new one"
 	case CauseKeyRefused, CauseKeyForeign:
 		return "copy user id and API key again, both from the account that was signed in at"
+	case CauseApp:
+		return provider + " does not accept the app of this installation: an administrator looks at its client id and secret, see docs/settings.md"
 	case CauseForbidden:
 		return "the key or token is accepted, but may not do this: use one of an administrator, with all the scopes that docs/connecting.md names"
 	case CauseNoAPI:

@@ -90,7 +90,7 @@ func (a *Accounts) refresh(ctx context.Context, c providers.Connection, api prov
 	defer cancel()
 	token, err := config.TokenSource(within, &oauth2.Token{RefreshToken: current.API.Refresh}).Token()
 	if err != nil {
-		return current, grantError(err)
+		return current, grantError(err, config.ClientSecret, current.API.Refresh, current.API.Token)
 	}
 	current.API = credentials(current.API, token)
 	return current, a.keepToken(keep, current, by)
@@ -130,16 +130,11 @@ func (a *Accounts) withClient(ctx context.Context) context.Context {
 	return context.WithValue(ctx, oauth2.HTTPClient, a.opts.Client)
 }
 
-// grantError is a token endpoint's refusal as an API's: the grant is no longer
-// accepted, which only signing in again mends.
-func grantError(err error) error {
+// grantError is a token endpoint's refusal as an API's; secrets are what was sent to it.
+func grantError(err error, secrets ...string) error {
 	var refused *oauth2.RetrieveError
 	if !errors.As(err, &refused) || refused.Response == nil {
 		return fmt.Errorf("renew the access: %w", err)
 	}
-	status := refused.Response.StatusCode
-	if refused.ErrorCode == "invalid_grant" {
-		status = http.StatusUnauthorized
-	}
-	return &providers.AnswerError{Status: status, Message: refused.ErrorDescription}
+	return providers.GrantRefused(refused.Response, refused.Body, refused.ErrorCode, refused.ErrorDescription, secrets...)
 }
