@@ -25,6 +25,20 @@ const (
 	CannotSeatless    = "seatless"    // the seat cannot be told from the others
 	CannotUnconnected = "unconnected" // no account that was told of it is connected
 	CannotNoAPI       = "no_api"      // there is no API to cancel through
+	CannotSeatsHidden = "seats_hidden"
+	CannotUnnamed     = "unnamed" // its id is not one that the provider cancels by
+)
+
+// What an adapter returns of a cancel that no later try helps. It is not wrapped: rows
+// keep its text, by which UndoneIn knows it.
+var (
+	ErrSeatsHidden = &CannotCancelError{
+		Code:   CannotSeatsHidden,
+		Detail: "the API does not show whose seat is which to this key, so that none can be canceled alone: cancel it in the provider's own pages",
+	}
+	ErrUnnamed = &CannotCancelError{
+		Code: CannotUnnamed, Detail: "the booking does not bear an id that the provider cancels by: cancel it in the provider's own pages",
+	}
 )
 
 var errKeyless = &CannotCancelError{Code: CannotKeyless, Detail: "the connection has no API credentials: connect it again with them, or cancel in the provider's own pages"}
@@ -58,6 +72,7 @@ func UndoneIn(text string) string {
 	for code, err := range map[string]error{
 		UndoneJoined: ErrJoined, UndoneAccepted: ErrAcceptedMeanwhile, UndoneMoved: ErrMovedAway,
 		CannotKeyless: errKeyless, CannotSeatless: errSeatless, CannotUnconnected: errUnconnected,
+		CannotSeatsHidden: ErrSeatsHidden, CannotUnnamed: ErrUnnamed,
 	} {
 		if text == err.Error() {
 			return code

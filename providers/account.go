@@ -10,6 +10,9 @@ import (
 	"slotkeeper/booking"
 )
 
+// ErrNoCredentials says that a connection has nothing to call its API with.
+var ErrNoCredentials = errors.New("the connection has no API credentials")
+
 // Account is an adapter whose connections can be asked through an API: who they
 // are, what is booked, whether our webhook stands. It holds no state of any
 // connection; what it is given is a Connection whose token is fresh. Every error

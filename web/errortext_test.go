@@ -67,6 +67,7 @@ var elsewhere = map[string]string{
 	"providers.ErrSignatureTooOld":  "senders of webhooks alone",
 	"providers.ErrEventIDMissing":   "senders of webhooks alone",
 	"providers.ErrGone":             "a cause: trouble",
+	"providers.ErrNoCredentials":    "a cause: trouble",
 	"providers.ErrBadAnswer":        "a cause: trouble",
 	"providers.ErrRedirected":       "a cause: trouble",
 	"providers.ErrAnswerTooLarge":   "a cause: trouble",

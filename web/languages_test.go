@@ -220,7 +220,7 @@ func closedSets() map[string][]string {
 		"notices": {"removed", "left", "registered", "manual"},
 		"found":   {"ok", "recovered", "remade"},
 		"kept":    text(account.CauseCredentials, account.CauseForbidden, account.CauseLimited, account.CauseProvider, account.CauseUnreachable),
-		"undone":  {booking.UndoneJoined, booking.UndoneAccepted, booking.UndoneMoved, booking.CannotKeyless, booking.CannotSeatless, booking.CannotUnconnected, booking.CannotNoAPI, "gone", "refused"},
+		"undone":  {booking.UndoneJoined, booking.UndoneAccepted, booking.UndoneMoved, booking.CannotKeyless, booking.CannotSeatless, booking.CannotUnconnected, booking.CannotNoAPI, booking.CannotSeatsHidden, booking.CannotUnnamed, "gone", "refused"},
 		"conflict": {
 			"disconnected", "rotating", "secret_given", "not_rotating", "ended", "importing", "no_preview", "key_not_ours", "busy", "accepted",
 			"user_disabled", "user_enabled", "last_administrator", "user_exists", "request_used", "host_email", "other_installation", "rotation_open",

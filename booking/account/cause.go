@@ -62,7 +62,7 @@ func CauseOf(err error) Cause {
 		return CauseInput
 	case errors.Is(err, booking.ErrUnavailable):
 		return CauseOwn
-	case errors.Is(err, ErrCannotAsk):
+	case errors.Is(err, ErrCannotAsk), errors.Is(err, providers.ErrNoCredentials):
 		return CauseCannotAsk
 	case errors.As(err, &key) && key.Foreign:
 		return CauseKeyForeign

@@ -18,7 +18,7 @@ var keptCauses = []struct {
 	cause Cause
 }{
 	{booking.ErrUnavailable.Error(), CauseOwn},
-	{ErrCannotAsk.Error(), CauseCannotAsk},
+	{providers.ErrNoCredentials.Error(), CauseCannotAsk},
 	{providers.AppRefused, CauseApp},
 	{providers.ErrPaused.Error(), CauseLimited},
 	{providers.ErrSpent.Error(), CauseLimited},

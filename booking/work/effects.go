@@ -170,7 +170,7 @@ func final(err error) bool {
 	var later *providers.LaterError
 	var cannot *booking.CannotCancelError
 	switch {
-	case errors.Is(err, booking.ErrJoined), errors.Is(err, booking.ErrMovedAway), errors.Is(err, booking.ErrAcceptedMeanwhile), errors.Is(err, account.ErrCannotAsk), errors.As(err, &cannot), errors.Is(err, providers.ErrGone),
+	case errors.Is(err, booking.ErrJoined), errors.Is(err, booking.ErrMovedAway), errors.Is(err, booking.ErrAcceptedMeanwhile), errors.Is(err, account.ErrCannotAsk), errors.Is(err, providers.ErrNoCredentials), errors.As(err, &cannot), errors.Is(err, providers.ErrGone),
 		errors.Is(err, notify.ErrRefused), errors.Is(err, notify.ErrNoMail):
 		return true
 	case errors.As(err, &later), !errors.As(err, &answer):

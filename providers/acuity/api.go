@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -30,7 +31,7 @@ const (
 )
 
 // errNoCredentials says what to give a connection.
-var errNoCredentials = errors.New("the connection has no user id or API key; both stand in Acuity under Integrations, API")
+var errNoCredentials = fmt.Errorf("%w: its user id and API key stand in Acuity under Integrations, API", providers.ErrNoCredentials)
 
 // api asks for one connection, and counts how often.
 type api struct {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"slotkeeper/booking"
 	"slotkeeper/providers"
 )
 
@@ -13,8 +14,12 @@ import (
 // rules for clients do not hold. What is canceled already is left alone, so that
 // nobody is told twice.
 func (*Provider) Cancel(ctx context.Context, client *http.Client, c providers.Connection, t providers.CancelTarget, message string) error {
+	id, unnamed := appointmentID(t.ExternalID)
+	if unnamed != nil {
+		return booking.ErrUnnamed
+	}
 	a := newAPI(client, c)
-	canceled, err := isCanceled(ctx, a, t.ExternalID)
+	canceled, err := isCanceled(ctx, a, id)
 	if err != nil || canceled {
 		return err
 	}
@@ -22,7 +27,6 @@ func (*Provider) Cancel(ctx context.Context, client *http.Client, c providers.Co
 	if message != "" {
 		body["cancelNote"] = message
 	}
-	id, _ := appointmentID(t.ExternalID) // it was good for the question before
 	answer, err := a.do(ctx, http.MethodPut, "/appointments/"+id+"/cancel", url.Values{"admin": {"true"}}, body, maxAppointment)
 	if _, refused := refusedWith(err, http.StatusBadRequest); refused {
 		// Somebody else may have canceled it meanwhile.

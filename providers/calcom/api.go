@@ -3,6 +3,7 @@ package calcom
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -30,7 +31,7 @@ const (
 	per     = time.Minute
 )
 
-var errNoCredentials = errors.New("the connection has no API key; make one in Cal.com under Settings, Developer, API keys")
+var errNoCredentials = fmt.Errorf("%w: make an API key in Cal.com under Settings, Developer, API keys", providers.ErrNoCredentials)
 
 // request is one to the API.
 type request struct {

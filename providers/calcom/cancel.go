@@ -2,8 +2,6 @@ package calcom
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -14,9 +12,6 @@ import (
 
 // A host must give a reason.
 const defaultReason = "The meeting has been canceled."
-
-// ErrSeatsHidden says that the API does not show this key whose seat is which.
-var ErrSeatsHidden = errors.New("the API does not show the seats of this booking, so that none can be canceled alone")
 
 // Cancel cancels a booking for all who attend, or one e-mail's seats of it.
 func (*Provider) Cancel(ctx context.Context, client *http.Client, c providers.Connection, t providers.CancelTarget, message string) error {
@@ -31,7 +26,7 @@ func (*Provider) Cancel(ctx context.Context, client *http.Client, c providers.Co
 		return nil
 	}
 	if !hasSeats(b) {
-		return fmt.Errorf("cancel a seat: %w", ErrSeatsHidden)
+		return booking.ErrSeatsHidden
 	}
 	for a := range b.Get("attendees").Items() {
 		seat := a.Get("seatUid").Text()

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"slotkeeper/booking"
 	"slotkeeper/providers"
-	"slotkeeper/providers/calcom"
 	"slotkeeper/providers/calcom/calcomtest"
 )
 
@@ -81,7 +81,7 @@ func TestCancelASeat(t *testing.T) {
 func TestCancelAHiddenSeat(t *testing.T) {
 	a := newAccount(t)
 	uid, _ := a.book(t, intro, priya, noon)
-	if err := a.cancel(providers.CancelTarget{ExternalID: uid, Seat: priya.Email}, ""); !errors.Is(err, calcom.ErrSeatsHidden) {
+	if err := a.cancel(providers.CancelTarget{ExternalID: uid, Seat: priya.Email}, ""); !errors.Is(err, booking.ErrSeatsHidden) {
 		t.Errorf("got %v", err)
 	}
 	if b, _ := a.Booking(uid); b.Status != calcomtest.Accepted {

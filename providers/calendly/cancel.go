@@ -2,10 +2,10 @@ package calendly
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 
+	"slotkeeper/booking"
 	"slotkeeper/providers"
 )
 
@@ -14,8 +14,6 @@ const maxReason = 10000
 
 // alreadyCanceled is what the API's refusal to cancel an event twice says.
 const alreadyCanceled = "Event is already canceled"
-
-var errBadEvent = errors.New("the booking does not name a Calendly event to cancel")
 
 // Cancel cancels the whole event, with all that were invited to it: the API has
 // nothing for one invitee. Doing it twice is refused as done already, so that it may
@@ -26,7 +24,7 @@ func (*Provider) Cancel(ctx context.Context, client *http.Client, c providers.Co
 		event = eventOf(t.ExternalID)
 	}
 	if !eventPath.MatchString(event) {
-		return errBadEvent
+		return booking.ErrUnnamed
 	}
 	var body struct {
 		Reason string `json:"reason,omitempty"`
