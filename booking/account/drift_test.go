@@ -16,7 +16,7 @@ import (
 func TestWhatAnImportFoundStays(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, d *desk) {
-		p, ctx := d.first, t.Context()
+		p := d.first
 		start := time.Now().UTC().Truncate(time.Hour).AddDate(0, 0, 100)
 		event := d.Open(calendlytest.Session{Name: "First visit", Start: start, End: start.Add(30 * time.Minute), Limit: 1})
 		far, _, err := d.Join(event, "Tomas Okafor", "tomas.okafor@mail.example")
@@ -27,7 +27,7 @@ func TestWhatAnImportFoundStays(t *testing.T) {
 			t.Helper()
 			d.begin(t, kind)
 			d.ends(t, p)
-			drifts, err := d.Drifts(ctx, d.conn.ID, 10)
+			drifts, err := d.Drifts(t.Context(), d.conn.ID, 10)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -39,7 +39,7 @@ func TestWhatAnImportFoundStays(t *testing.T) {
 		e := &booking.Event{
 			Kind: booking.KindCanceled, Source: d.conn.Source(), At: p.now(), Key: "a cancel that was made up", ExternalID: far, Reason: booking.ReasonCanceled,
 		}
-		if _, err := p.store.Apply(ctx, []booking.Post{{
+		if _, err := p.store.Apply(t.Context(), []booking.Post{{
 			Delivery:   booking.Delivery{ReceiptID: uuid.New(), ConnectionID: d.conn.ID, Actor: booking.ActorWebhook, EventKey: e.Key, Kind: e.Kind, Event: e},
 			ReceivedAt: p.now(),
 		}}, p.now()); err != nil {
