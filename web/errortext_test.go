@@ -81,6 +81,7 @@ var elsewhere = map[string]string{
 	"providers.AppError":            "a cause: trouble",
 	"providers.LaterError":          "a cause: trouble",
 	"providers.AddressError":        "a cause: trouble",
+	"providers.UnhookedError":       "around a cause: its account is checked at once, and says that no posts come",
 	"providers.ManualError":         "the page says what is to be entered by hand",
 	"notify.ErrRefused":             "alerts.try.refused",
 	"notify.ErrNoMail":              "alerts.nomail",
