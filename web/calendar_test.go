@@ -124,8 +124,11 @@ func TestWeekGrid(t *testing.T) {
 func TestCalendarEmptyStates(t *testing.T) {
 	t.Parallel()
 	later := booked("2027-03-01T07:00:00Z", "2027-03-01T08:00:00Z")
-	canceled := booked("2026-11-30T07:00:00Z", "2026-11-30T08:00:00Z")
-	canceled.bookings[0].Status = booking.Canceled
+	canceled := func() *records { // worlds that run at once share none
+		r := booked("2026-11-30T07:00:00Z", "2026-11-30T08:00:00Z")
+		r.bookings[0].Status = booking.Canceled
+		return r
+	}
 	none := booked("2020-01-01T00:00:00Z", "2020-01-01T01:00:00Z")
 	tests := map[string]struct {
 		records     *records
@@ -134,9 +137,9 @@ func TestCalendarEmptyStates(t *testing.T) {
 		"no connection":              {&records{}, "", "No account is connected yet"},
 		"nothing here, but later":    {later, "", "The next booking is on</p>"},
 		"nothing here or later":      {none, "", "Nothing later is booked either."},
-		"only what is hidden":        {canceled, "", "The filters hide 1 booking"},
+		"only what is hidden":        {canceled(), "", "The filters hide 1 booking"},
 		"only of another provider":   {booked("2026-11-30T07:00:00Z", "2026-11-30T08:00:00Z"), "provider=calendly", "The filters hide 1 booking"},
-		"hidden, and it can be seen": {canceled, "status=canceled", "Only one"},
+		"hidden, and it can be seen": {canceled(), "status=canceled", "Only one"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
