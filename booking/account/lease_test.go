@@ -168,8 +168,14 @@ func newDesk(t *testing.T, database string) *desk {
 // signIn authorises the app, as the owner does in his browser.
 func (d *desk) signIn(t *testing.T) providers.Credentials {
 	t.Helper()
+	return signIn(t, d.first.accounts, calendly.Name)
+}
+
+// signIn authorises the provider's app, and gives what it may call the API with.
+func signIn(t *testing.T, accounts *account.Accounts, provider string) providers.Credentials {
+	t.Helper()
 	const verifier = "a-verifier-of-forty-three-characters-or-more-0"
-	to, err := d.first.accounts.AuthURL(calendly.Name, leaseRedirect, "state", verifier)
+	to, err := accounts.AuthURL(provider, leaseRedirect, "state", verifier)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +192,7 @@ func (d *desk) signIn(t *testing.T) providers.Credentials {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, _, err := d.first.accounts.Redeem(t.Context(), calendly.Name, leaseRedirect, back.Query().Get("code"), verifier)
+	c, _, err := accounts.Redeem(t.Context(), provider, leaseRedirect, back.Query().Get("code"), verifier)
 	if err != nil {
 		t.Fatal(err)
 	}

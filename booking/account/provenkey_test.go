@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -27,7 +26,7 @@ import (
 // one that signs nothing of the account.
 func TestSignInWithAnotherKey(t *testing.T) {
 	t.Parallel()
-	const user, key, verifier = "29999999", "planted-acuity-key", "a-verifier-of-forty-three-characters-or-more-0"
+	const user, key = "29999999", "planted-acuity-key"
 	app := acuitytest.App{ClientID: "app", ClientSecret: "planted-app-secret", RedirectURI: leaseRedirect}
 	s := acuitytest.New(acuitytest.Options{UserID: user, APIKey: key, App: app, AnyTarget: true, Tempo: leaseTempo, Now: time.Now})
 	served(t, s)
@@ -44,29 +43,9 @@ func TestSignInWithAnotherKey(t *testing.T) {
 		Apps: map[string]account.App{acuity.Name: {ID: app.ClientID, Secret: app.ClientSecret, Base: s.APIBase()}},
 		Now:  time.Now, Log: slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil)), Tempo: leaseTempo, Wake: func(context.Context, uuid.UUID) error { return nil },
 	})
-	signIn := func(id uuid.UUID, user, key string) (account.Connected, error) {
+	connect := func(id uuid.UUID, user, key string) (account.Connected, error) {
 		t.Helper()
-		to, err := accounts.AuthURL(acuity.Name, leaseRedirect, "state", verifier)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, to, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = answer.Body.Close() // the address is all there is
-		back, err := url.Parse(answer.Header.Get("Location"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, _, err := accounts.Redeem(t.Context(), acuity.Name, leaseRedirect, back.Query().Get("code"), verifier)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := signIn(t, accounts, acuity.Name)
 		c.User = user
 		return accounts.Connect(t.Context(), account.Request{
 			ID: id, Provider: acuity.Name, Name: "Harbour", APIBase: s.APIBase(), API: c, Secret: key, Subscribe: true, By: booking.ActorSystem,
@@ -84,7 +63,7 @@ func TestSignInWithAnotherKey(t *testing.T) {
 	for name, typed := range map[string][2]string{
 		"a mistyped key": {user, key + "x"}, "another's user id": {"30000001", key}, "a key alone, mistyped": {"", "planted-other-key"},
 	} {
-		_, err := signIn(uuid.Nil, typed[0], typed[1])
+		_, err := connect(uuid.Nil, typed[0], typed[1])
 		var refused *providers.KeyError
 		if !errors.As(err, &refused) || refused.Foreign || account.CauseOf(err) != account.CauseKeyRefused || account.Remedy(acuity.Name, err) == "" {
 			t.Errorf("%s: %v", name, err)
@@ -103,17 +82,17 @@ func TestSignInWithAnotherKey(t *testing.T) {
 	if !errors.As(err, &foreign) || !foreign.Foreign || account.CauseOf(err) != account.CauseKeyForeign {
 		t.Errorf("the key of another account: %v", err)
 	}
-	made, err := signIn(uuid.Nil, "", key)
+	made, err := connect(uuid.Nil, "", key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := s.HookEvents(made.Target); len(got) != 4 {
 		t.Errorf("%q are posted", got)
 	}
-	if _, err := signIn(made.ID, user, key); err != nil {
+	if _, err := connect(made.ID, user, key); err != nil {
 		t.Errorf("again, with the user id: %v", err)
 	}
-	if _, err := signIn(made.ID, user, "planted-other-key"); err == nil {
+	if _, err := connect(made.ID, user, "planted-other-key"); err == nil {
 		t.Error("another key was taken when it was connected again")
 	}
 	if c, err := bench.Connection(t.Context(), made.ID); err != nil || c.Secrets.Current != key {

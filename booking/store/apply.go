@@ -15,10 +15,10 @@ import (
 // Apply decides a set of deliveries on what is stored and saves the outcome, in
 // one transaction. The answers are the set's, in its order, and true only when
 // err is nil: then all is committed, and on the disk unless all of the set was read
-// and nothing told. Of errors, booking.ErrUnavailable says that
-// nothing is known to be stored and trying again is safe; *booking.FenceError,
-// that somebody wrote past the ledger, and a reload will see what; any other,
-// that a member of the set cannot be stored as it is.
+// and nothing told. Of errors, booking.ErrUnavailable says that nothing is known to be
+// stored and trying again is safe; *booking.FenceError, that somebody wrote past the
+// ledger, and a reload will see what; any other, that a member of the set cannot be
+// stored as it is.
 func (s *Store) Apply(ctx context.Context, set []booking.Post, now time.Time) ([]booking.Answer, error) {
 	if len(set) == 0 {
 		return nil, nil

@@ -401,17 +401,23 @@ func TestReplayWaiting(t *testing.T) {
 	})
 }
 
+// tellUnread tells of bookings that the code of that time could not read.
+func (d *desk) tellUnread(t *testing.T, many int) {
+	t.Helper()
+	d.providers["generic"] = generic.New()
+	c := d.connect(t, providers.Connection{Provider: "generic", APIBase: "https://generic.example"})
+	for i := range many {
+		d.tell(t, c, said("invitee.created", fmt.Sprint("b", i), 1, tomorrow.Add(time.Duration(i)*time.Hour)), templateChanged)
+	}
+}
+
 // TestReplayResumes cuts a replay off again and again, whatever the database knows of
 // it by then: in the end each receipt is applied, listed and counted once.
 func TestReplayResumes(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, d *desk) {
-		d.providers["generic"] = generic.New()
-		c := d.connect(t, providers.Connection{Provider: "generic", APIBase: "https://generic.example"})
 		const many = 100
-		for i := range many {
-			d.tell(t, c, said("invitee.created", fmt.Sprint("b", i), 1, tomorrow.Add(time.Duration(i)*time.Hour)), templateChanged)
-		}
+		d.tellUnread(t, many)
 		r, w := d.replays()
 		run, err := r.Begin(t.Context(), everything, operator)
 		if err != nil {
@@ -445,12 +451,8 @@ func TestReplayResumes(t *testing.T) {
 func TestReplayOutlivesACrash(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, d *desk) {
-		d.providers["generic"] = generic.New()
-		c := d.connect(t, providers.Connection{Provider: "generic", APIBase: "https://generic.example"})
 		const many = 20
-		for i := range many {
-			d.tell(t, c, said("invitee.created", fmt.Sprint("b", i), 1, tomorrow.Add(time.Duration(i)*time.Hour)), templateChanged)
-		}
+		d.tellUnread(t, many)
 		r, w := d.replays()
 		run, err := r.Begin(t.Context(), everything, operator)
 		if err != nil {
